@@ -1,6 +1,7 @@
 """Verdicts of stored runs: the same as at recording, under any ruleset."""
 
 import csv
+import json
 from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
@@ -20,6 +21,7 @@ from aisbench_core.model import (
     ServerResult,
     stated_of,
 )
+from aisbench_core.model.spec import canonical_json
 from aisbench_core.rulesets.ruleset import Rulesets, shipped
 from aisbench_core.warehouse import BoardQuery, Export, Validity, Warehouse
 from aisbench_core.warehouse.records.facts import facts_of, stored_facts
@@ -192,3 +194,17 @@ def test_a_slow_card_is_told_with_a_number_that_a_person_reads(warehouse: Wareho
 
     assert run
     assert {check.id: check.evidence for check in run.checks}["V05"] == "server 0 rank 7: 846.1429"
+
+
+def test_checks_are_stored_as_canonical_json_whatever_their_texts_hold(warehouse: Warehouse) -> None:
+    odd = 'a "quoted" \\ text,\n\t\x01 快'
+    facts = replace(a.FACTS, accuracy_target=0.7, accuracy_target_source=odd)
+    slow, failed = a.record("slow", throughputs=[1000.0] * 7 + [500.0]), a.record("failed", with_result=False)
+    warehouse.record_many([a.record("good", facts=facts), slow, failed])
+
+    with warehouse.cursor() as cur:
+        texts = [text for (text,) in cur.execute("select checks from results").fetchall()]
+
+    assert len(texts) == 3
+    assert any(json.dumps(odd, ensure_ascii=False) in text for text in texts)
+    assert [canonical_json(json.loads(text)) for text in texts] == texts

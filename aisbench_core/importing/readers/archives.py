@@ -10,11 +10,10 @@ from contextlib import closing
 from typing import IO, Any, BinaryIO, cast
 
 from aisbench_core.errors import ResultError
-from aisbench_core.importing.readers.folders import LINK
 from aisbench_core.importing.readers.lines import Readable
 from aisbench_core.importing.readers.names import is_hidden
 from aisbench_core.importing.readers.results import InputFile, Unread
-from aisbench_core.importing.readers.sources import EXOTIC, Budget, Opened, Skipped, TooMuchError, unreadable
+from aisbench_core.importing.readers.sources import EXOTIC, LINK, Budget, Opened, Skipped, TooMuchError, unreadable
 from aisbench_core.messages import Message
 
 MOST_NESTED = 4

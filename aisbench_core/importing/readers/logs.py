@@ -11,8 +11,7 @@ from datetime import tzinfo
 from itertools import chain
 
 from aisbench_core.importing.readers.lines import MOST_LINE, Readable, decoded, line_at, line_start, plain, windows
-from aisbench_core.importing.readers.log_block import Block
-from aisbench_core.importing.readers.log_result import from_block, from_report
+from aisbench_core.importing.readers.log_result import Block, from_block, from_report
 from aisbench_core.importing.readers.log_run import LogRun, is_upstream_line
 from aisbench_core.importing.readers.results import ParsedResult, Results, Unread
 from aisbench_core.messages import Message

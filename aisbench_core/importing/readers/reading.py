@@ -4,8 +4,10 @@ Results are yielded while the input is read, so that memory does not grow with i
 Unread, and does not prevent reading the others.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -13,15 +15,12 @@ from typing import BinaryIO
 from aisbench_core.errors import ResultError
 from aisbench_core.importing.readers import names
 from aisbench_core.importing.readers.archives import Files, Wanted, is_workbook, opened, unpacked
-from aisbench_core.importing.readers.exported import exported_rows, is_exported
-from aisbench_core.importing.readers.folders import walk
 from aisbench_core.importing.readers.logs import read_log
 from aisbench_core.importing.readers.mlflow_runs import columns_of_store, is_store, read_store
 from aisbench_core.importing.readers.result_folders import ResultFolders
-from aisbench_core.importing.readers.results import UPSTREAM_ZONE, InputFile, Results, Table, Unread
-from aisbench_core.importing.readers.rows import Row, sheets
-from aisbench_core.importing.readers.sandbox_stamps import Stamps
-from aisbench_core.importing.readers.sources import Budget, Opened, Skipped, TooMuchError
+from aisbench_core.importing.readers.results import UPSTREAM_ZONE, InputFile, ParsedResult, Results, Table, Unread
+from aisbench_core.importing.readers.rows import Row, exported_rows, is_exported, sheets
+from aisbench_core.importing.readers.sources import Budget, Opened, Skipped, TooMuchError, walk
 from aisbench_core.importing.readers.tables import read_exported, read_table, table_in
 from aisbench_core.messages import Message
 
@@ -146,3 +145,43 @@ def _may_hold_tables(name: str) -> bool:
 
 def _reason(error: ResultError | TooMuchError) -> Message:
     return error.message if isinstance(error, ResultError) else error.sentence
+
+
+MOST_RECORD_BYTES = 16 * 1024 * 1024  # a record of ten thousand cards is a tenth of it
+
+# Files of a console's run folder that say whether the run is a rehearsal.
+_WRITTEN = frozenset({"launch.json", "record.json"})
+
+
+class Stamps:
+    """Marks results in copied folders of rehearsals. Files come by name, so that a run's record precedes its block."""
+
+    def __init__(self) -> None:
+        self._folders: list[str] = []
+
+    def read(self, file: Opened) -> bool:
+        """Read a console's file about a run; False for any other file."""
+        name = names.last_part(file.name)
+        if name not in _WRITTEN:
+            return False
+        if _is_rehearsal(file):
+            self._folders.append(file.name.removesuffix(name))
+        return True
+
+    def mark(self, results: Results) -> Results:
+        """The results, those in or below a folder of a rehearsal marked as rehearsals."""
+        for result in results:
+            if isinstance(result, ParsedResult) and any(
+                result.source == folder.rstrip("/!") or result.source.startswith(folder) for folder in self._folders
+            ):
+                yield replace(result, rehearsal=True)
+            else:
+                yield result
+
+
+def _is_rehearsal(file: Opened) -> bool:
+    try:
+        record = json.loads(file.whole(MOST_RECORD_BYTES) or b"{}")
+    except (ResultError, ValueError, RecursionError):  # damaged
+        return False
+    return isinstance(record, dict) and record.get("rehearsal") is True

@@ -1,6 +1,8 @@
-"""Reads rows of tables as text: CSV and TSV in any encoding, and Excel workbooks."""
+"""Reads rows of tables as text: CSV and TSV in any encoding, Excel workbooks, and exported CSV without guessing."""
 
 import csv
+import io
+import re
 import threading
 import time
 import warnings
@@ -160,3 +162,36 @@ def _text(cell: object) -> str:
     if isinstance(cell, float):  # Excel stores all numbers as floats
         return repr(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
     return cell.isoformat(" ", "seconds") if isinstance(cell, datetime) else str(cell).strip()
+
+
+# Of the header, newest first. A file in which a spreadsheet has changed the separator is read as any table.
+BEGINNINGS = (
+    "schema_version,ruleset_id,ruleset_basis,report_id,series_id,run_id,",
+    "schema_version,ruleset_id,report_id,series_id,run_id,",
+)
+
+_GUARDED = re.compile("''*[=+\\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")
+
+
+def is_exported(file: Opened) -> bool:
+    """Whether the file is such a CSV."""
+    return file.head.decode("utf-8-sig", "replace").startswith(BEGINNINGS)
+
+
+def exported_rows(file: Opened) -> Iterator[Row]:
+    """Header and rows, including the guards against formulas. Raises ResultError if it is damaged or too long."""
+    with file.seekable() as content:
+        text = io.TextIOWrapper(content, "utf-8-sig", "replace", newline="")
+        try:
+            for number, row in enumerate(csv.reader(text)):
+                _check(number)
+                yield tuple(row)
+        except csv.Error as error:
+            raise ResultError(Message("it cannot be read as a table: {reason}", reason=error)) from error
+        finally:
+            text.detach()
+
+
+def unguarded(cell: str) -> str:
+    """The cell's text without the quote that keeps spreadsheets from evaluating it."""
+    return cell[1:] if _GUARDED.match(cell) else cell
