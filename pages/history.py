@@ -1,8 +1,8 @@
-"""History: one benchmark configuration over time, and whether the newest runs are worse."""
+"""History: all benchmark configurations with their verdicts, or one of them over time."""
 
 import streamlit as st
 
-from pages._ui.history import choice, results
+from pages._ui.history import choice, groups, results
 from pages._ui.history.baselines import show_baseline
 from pages._ui.shell import saved_views
 from pages._ui.shell.empty_warehouse import recorded_regions
@@ -14,6 +14,11 @@ saved_views.show_title(HISTORY, t("history.title"))
 region = choose_region(recorded_regions())
 query = choose_facets(region, "model", "workload", "flavor", "nodes", limit=choice.MAX_GROUPS)
 show_rehearsal(region)
+if groups.shows_all(query):
+    saved_views.show_missing()
+    groups.show_all_groups(query, region)
+    st.stop()
+groups.link_to_all(region)
 group = choice.choose_group(query)
 saved_views.show_missing()
 if group is None:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
 from tests.console.test_results import table
@@ -36,15 +36,38 @@ def warehouse(data_dir: Path) -> Warehouse:
     return found
 
 
+def main_group(warehouse: Warehouse) -> str:
+    """The group with the most runs."""
+    return max(warehouse.trends(BoardQuery("cn-north-9")).rows, key=lambda row: row.runs).group.id
+
+
 def verdicts(app: AppTest) -> pd.DataFrame:
     """The table of tests by metric."""
     return table(app).set_index("Metric")
 
 
-def test_the_newest_version_is_compared_with_the_one_before_it(open_page: OpenPage, warehouse: Warehouse) -> None:
-    assert warehouse.revision()
+def test_all_groups_are_listed_with_their_verdicts_before_one_is_chosen(
+    open_page: OpenPage, warehouse: Warehouse
+) -> None:
+    warehouse.rebuild(
+        [*version("r1.10", GOOD, 0), *version("r1.11", BAD, 1), *version("r1.9", (1.0,), -1, node_count=4)]
+    )
 
-    app = open_page("history")
+    rows = table(open_page("history"))
+
+    assert list(rows["Verdict"]) == ["Regression", "Not enough data"]
+    assert list(rows["Nodes × cards"]) == ["1 × 8", "4 × 8"]
+    assert rows.loc[0, "Change"].startswith("-6.")
+
+
+def test_the_list_of_groups_follows_the_filters(open_page: OpenPage, warehouse: Warehouse) -> None:
+    assert len(table(open_page("history"))) == len(warehouse.trends(BoardQuery("cn-north-9")).rows)
+
+    assert "r1.9" in texts(open_page("history", nodes="4"))  # only one is left, so it is opened
+
+
+def test_the_newest_version_is_compared_with_the_one_before_it(open_page: OpenPage, warehouse: Warehouse) -> None:
+    app = open_page("history", group=main_group(warehouse))
 
     assert "No change" in texts(app)
     assert "**r1.12** (runs: 3) against **r1.11** (runs: 3) – previous version" in texts(app).replace("\\", "")
@@ -72,9 +95,7 @@ def test_a_drop_within_the_newest_version_is_not_said_to_be_one_against_the_base
 
 
 def test_another_baseline_is_chosen_in_the_url(open_page: OpenPage, warehouse: Warehouse) -> None:
-    assert warehouse.revision()
-
-    app = open_page("history", against="r1.10")
+    app = open_page("history", group=main_group(warehouse), against="r1.10")
 
     assert "**Regression** – Throughput -6" in app.error[0].value
     row = verdicts(app).loc["Throughput (samples/s)"]
@@ -85,9 +106,7 @@ def test_another_baseline_is_chosen_in_the_url(open_page: OpenPage, warehouse: W
 
 
 def test_every_run_is_a_dot_and_a_row_beside_the_changes_of_level(open_page: OpenPage, warehouse: Warehouse) -> None:
-    assert warehouse.revision()
-
-    app = open_page("history")
+    app = open_page("history", group=main_group(warehouse))
 
     assert len([row for row in drawn(app) if row.get("by") == "ann"]) == 12
     assert len([row for row in drawn(app) if row.get("ring") == 2]) == 3
@@ -101,9 +120,7 @@ def test_every_run_is_a_dot_and_a_row_beside_the_changes_of_level(open_page: Ope
 def test_versions_are_drawn_side_by_side_and_any_metric_can_be_looked_at(
     open_page: OpenPage, warehouse: Warehouse
 ) -> None:
-    assert warehouse.revision()
-
-    app = open_page("history", along="version", metric="duration_s")
+    app = open_page("history", group=main_group(warehouse), along="version", metric="duration_s")
 
     assert "Duration (s)" in app.get("vega_lite_chart")[0].proto.spec
     assert "ticks are the means of versions" in texts(app)
@@ -112,7 +129,7 @@ def test_versions_are_drawn_side_by_side_and_any_metric_can_be_looked_at(
 
 def test_runs_that_are_not_valid_come_with_the_reason(open_page: OpenPage, warehouse: Warehouse) -> None:
     assert warehouse.revision()
-    app = open_page("history")
+    app = open_page("history", group=main_group(warehouse))
     assert "broken" not in set(table(app, 2)["Run"])
 
     app.toggle(key="invalid").set_value(True).run()
@@ -134,7 +151,7 @@ def test_a_group_with_one_run_says_that_it_is_not_enough(open_page: OpenPage, wa
 
 
 def test_a_version_is_marked_as_the_baseline_and_unmarked(open_page: OpenPage, warehouse: Warehouse) -> None:
-    app = open_page("history")
+    app = open_page("history", group=main_group(warehouse))
     assert "No baseline is marked" in texts(app)
 
     app.selectbox(key="baseline-choice").set_value("r1.10").run()

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.cli import main
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.records.saved import SavedView
 from tests.actors import TESTER
 from tests.console.conftest import OpenPage, texts
@@ -67,7 +67,8 @@ def test_a_view_says_which_of_its_filters_are_gone(open_page: OpenPage, used: Pa
 
 def test_compare_history_and_scaling_have_views_too(open_page: OpenPage, used: Path) -> None:
     save(open_page("compare", ids=["run-n1-0", "run-n2-0", "run-gone"]), "Two")
-    save(open_page("history", along="version"), "By version")
+    group = Warehouse(used / "warehouse.duckdb").trends(BoardQuery("cn-north-9")).rows[0].group.id
+    save(open_page("history", group=group, along="version"), "By version")
     save(open_page("scaling"), "All")
 
     app = open_page("compare", view="Two")

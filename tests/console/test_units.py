@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
 from tests.console.test_results import table
@@ -72,7 +72,8 @@ def test_compare_gives_the_difference_beside_the_ratio(open_page: OpenPage, used
 def test_rows_that_differ_in_a_parameter_alone_say_so(open_page: OpenPage, data_dir: Path) -> None:
     speed = {"epoch_size": 90, "batch_size": 512}
     made = [*a.records([8_000, 8_100], "small"), *a.records([9_000, 9_100], "large", speed_parameters=speed)]
-    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+    warehouse = Warehouse(data_dir / "warehouse.duckdb")
+    warehouse.rebuild(made)
 
     app = open_page("leaderboard", chart="1")
 
@@ -80,17 +81,20 @@ def test_rows_that_differ_in_a_parameter_alone_say_so(open_page: OpenPage, data_
     assert list(table(app)["Rank"]) == ["1", "1"]
     assert "Ranks are within one benchmark" in texts(app)
     assert any("batch_size=512" in str(row.get("name")) for row in drawn(app))
+    group = warehouse.trends(BoardQuery("cn-north-9")).rows[0].group.id
     for page, label in (("scaling", "Benchmark"), ("history", "Configuration")):
-        options = next(each.options for each in open_page(page).selectbox if each.label == label)
+        options = next(each.options for each in open_page(page, group=group).selectbox if each.label == label)
         assert sum("batch_size=512" in option for option in options) == 1
 
 
 def test_a_parameter_that_never_ends_is_cut_where_questions_are_chosen(open_page: OpenPage, data_dir: Path) -> None:
     speed: dict[str, int | str] = {"epoch_size": 90, "batch_size": 256, "note": "x" * 10_000}
-    Warehouse(data_dir / "warehouse.duckdb").rebuild([a.record("usual"), a.record("long", speed_parameters=speed)])
+    warehouse = Warehouse(data_dir / "warehouse.duckdb")
+    warehouse.rebuild([a.record("usual"), a.record("long", speed_parameters=speed)])
 
+    group = warehouse.trends(BoardQuery("cn-north-9")).rows[0].group.id
     for page, label in (("scaling", "Benchmark"), ("history", "Configuration")):
-        options = next(each.options for each in open_page(page).selectbox if each.label == label)
+        options = next(each.options for each in open_page(page, group=group).selectbox if each.label == label)
         assert sum("note=xxx" in option for option in options) == 1
         assert max(map(len, options)) < 300
 

@@ -1,0 +1,78 @@
+"""All groups of the filters with their verdicts, the worst first; a click on one opens its history."""
+
+from typing import Any
+
+import streamlit as st
+
+from aisbench_core.formats import MISSING, clipped, nodes_and_cards, short, signed
+from aisbench_core.warehouse.answers.histories import Regressions, TrendVerdict
+from aisbench_core.warehouse.values import BoardQuery, RegionFacts
+from pages._ui.shell import url
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.filters import region_key
+from pages._ui.shell.formats import interval, when
+from pages._ui.shell.navigation import HISTORY, go, link
+from pages._ui.shell.tables import columns, height_of
+from pages._ui.shell.words import t
+
+SIZE = 25  # rows of a page
+
+
+def shows_all(query: BoardQuery) -> bool:
+    """Whether the URL names no group, and there are several to choose from."""
+    return not st.query_params.get("group") and cached(core().warehouse.trends, query).total > 1
+
+
+def link_to_all(region: RegionFacts) -> None:
+    """The way back from one group to all of them."""
+    link(HISTORY, t("history.groups"), {"region": region_key(region)}, icon=":material/list:")
+
+
+def show_all_groups(query: BoardQuery, region: RegionFacts) -> None:
+    """One page of groups as a table. The verdicts are of all groups, since the worst come first."""
+    with st.spinner(t("home.reading"), show_time=True):
+        regressions = cached(core().warehouse.regressions, query)
+    pages = url.Pages("groups", regressions.total, SIZE)
+    shown = regressions.groups[pages.offset : pages.offset + SIZE]
+    event = st.dataframe(
+        rows := _cells(shown, query, regressions),
+        hide_index=True,
+        alt=t("history.groups"),
+        key="history-groups",
+        on_select="rerun",
+        selection_mode="single-row",
+        height=height_of(rows, SIZE),
+        column_config=columns(rows, {t("board.model"): 130, t("board.parameters"): 150}),
+        placeholder=MISSING,
+    )
+    pages.show()
+    st.caption(t("history.groups_legend", total=f"{regressions.total:,}", tests=regressions.tests))
+    for index in event["selection"]["rows"][:1]:
+        go(HISTORY, {"region": region_key(region), "group": shown[index].row.group.id})
+
+
+def _cells(shown: tuple[TrendVerdict, ...], query: BoardQuery, regressions: Regressions) -> list[dict[str, Any]]:
+    fingerprints = tuple(group.row.group.fingerprint for group in shown)
+    parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=regressions.rehearsal)
+    return [_row(group, parameters.get(group.row.group.fingerprint, "")) for group in shown]
+
+
+def _row(group: TrendVerdict, parameters: str) -> dict[str, Any]:
+    verdict, trend = group.verdict, group.row.group
+    metric = verdict.decisive
+    difference = metric.difference if metric else None
+    return {
+        t("history.outcome"): t(f"outcome.{verdict.outcome.name.lower()}"),
+        t("board.model"): group.row.model,
+        t("board.flavor"): trend.flavor or trend.pool_id,
+        t("board.size"): nodes_and_cards(trend.node_count, trend.cards_per_node),
+        t("compare.metric"): t(f"metric.{metric.name}") if metric else MISSING,
+        t("history.change"): signed(difference.change) if difference else MISSING,
+        t("history.interval"): interval(difference),
+        t("history.candidate"): short(verdict.candidate) or MISSING,
+        t("history.baseline"): short(verdict.baseline) or MISSING,
+        t("history.runs_missing"): verdict.runs_missing,
+        t("board.runs"): group.row.valid,
+        t("board.parameters"): clipped(parameters, 80) or MISSING,
+        t("history.at"): when(group.row.latest_at, "%Y-%m-%d %H:%M"),
+    }
