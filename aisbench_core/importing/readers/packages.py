@@ -2,9 +2,7 @@
 
 from typing import TypedDict
 
-from aisbench_core.upstream.configs.package_names import package_name
-
-FRAMEWORKS = {"mindspore": "MindSpore", "tensorflow": "TensorFlow", "pytorch": "PyTorch"}
+from aisbench_core.upstream.configs.package_names import FRAMEWORKS, package_name
 
 
 class PackageFacts(TypedDict):

@@ -1,8 +1,11 @@
 """Parses the file names of upstream packages."""
 
 import re
+from collections.abc import Mapping
 
 from aisbench_core.upstream.configs.contents import PackageName
+
+FRAMEWORKS: Mapping[str, str] = {"mindspore": "MindSpore", "pytorch": "PyTorch", "tensorflow": "TensorFlow"}
 
 _NAME = re.compile(
     r"(?:train|inference)_(?P<company>[A-Za-z0-9]+)_(?P<workload>[A-Za-z]\w*)-Ais-Benchmark-Stubs"

@@ -13,6 +13,7 @@ from aisbench_core.model import Api, Scalar
 from aisbench_core.upstream.configs.contents import Assigned, LineFinding, finding
 from aisbench_core.upstream.configs.fields import ConfigReader
 from aisbench_core.upstream.configs.keys import APIS, LISTS
+from aisbench_core.upstream.configs.package_names import FRAMEWORKS
 from aisbench_core.upstream.configs.session import boot_file_of, typed
 from aisbench_core.upstream.configs.workload_detection import release_of
 from aisbench_core.upstream.packages.package import Answers, Package
@@ -21,7 +22,6 @@ from aisbench_core.upstream.packages.package import Answers, Package
 PUBLISHER = "huawei"
 
 UNKNOWN = "unknown"
-FRAMEWORKS: Mapping[str, str] = {"mindspore": "MindSpore", "pytorch": "PyTorch", "tensorflow": "TensorFlow"}
 LONGEST_HELP = 300
 LONGEST_NAME = 41  # with "-" and the run's id of 22 characters, a job's name has 64
 
