@@ -13,10 +13,11 @@ from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.series_files import SeriesFiles
 from aisbench_core.settings import Settings, find_credentials, find_warehouse_password, load_profile
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store import Compacted, Progress, log_state, no_progress
+from aisbench_core.warehouse.store import Compacted, Progress, no_progress
 from aisbench_core.warehouse.store.integrity import Damage, IntegrityReport
 from aisbench_core.warehouse.store.migrating import Moved
 from aisbench_core.warehouse.store.team import Access, Bucket, TeamLocation, team_location
+from aisbench_core.warehouse.store.warehouse_file import forget_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Storage:
         log_change(actor, "rebuild of the warehouse")
         unread: dict[str, ResultError] = {}
         if not self._settings.has_team_warehouse:
-            log_state.forget(self._settings.warehouse_path)
+            forget_log(self._settings.warehouse_path)
         self._warehouse.series.keep(list(self._series.all(unread.__setitem__)))
         imported = self._settings.merged_dir
         records = self._files.records(unread.__setitem__)

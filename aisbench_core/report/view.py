@@ -12,7 +12,7 @@ from aisbench_core.model import SYSTEM_FIELDS
 from aisbench_core.report import charts
 from aisbench_core.warehouse.answers.boards import ASPECTS
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
-from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
+from aisbench_core.warehouse.values import SeriesEvaluation
 
 _NAMES = ("model_name", "framework_version", "flavor", "pool_id")
 _REST = ("cards_per_node", "fingerprint", "synthetic_data", *ASPECTS.values())

@@ -1,6 +1,7 @@
 """Rulesets: YAML files with the rules of validity, their levels in each division, thresholds and sources.
 
-What a rule checks is code (`aisbench_core/warehouse/checks/`); everything that a lab may want to change is here.
+What a rule checks is code (`aisbench_core/warehouse/validity/run_checks.py`, `series_checks.py` there); everything that
+a lab may want to change is here.
 """
 
 import hashlib

@@ -7,8 +7,7 @@ from statistics import median
 from aisbench_core.model import LOST, Attempt, CellState, Event, Run, RunState, Series, SeriesRow, SeriesState
 from aisbench_core.series.snapshot import Hold, SeriesSnapshot
 from aisbench_core.statistics.summary import Summary, summary
-from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
-from aisbench_core.warehouse.values import RunRow, Validity
+from aisbench_core.warehouse.values import RunRow, SeriesEvaluation, Validity
 
 _ENDS = {RunState.FAILED: CellState.FAILED, RunState.STOPPED: CellState.STOPPED}
 

@@ -14,7 +14,6 @@ from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint, Scal
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
 from aisbench_core.warehouse.validity.validation import RunEvaluation, Validation
 from aisbench_core.warehouse.values import (
     BoardQuery,
@@ -24,6 +23,7 @@ from aisbench_core.warehouse.values import (
     RegionFacts,
     RunPage,
     RunRow,
+    SeriesEvaluation,
     Validity,
 )
 

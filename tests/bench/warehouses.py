@@ -14,7 +14,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_rows import insert_run
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.group_statistics import settle
-from aisbench_core.warehouse.store import file_format
+from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.migrations import LATEST
 from aisbench_core.warehouse.store.schema import TABLES
 from tests.bench import many_runs
@@ -31,7 +31,7 @@ FILTERED = BoardQuery(
 
 def folder_of(count: int) -> Path:
     """A data folder whose warehouse holds so many runs; made anew when schema, format or runs are others."""
-    made_by = b"".join(Path(str(module.__file__)).read_bytes() for module in (many_runs, file_format))
+    made_by = b"".join(Path(str(module.__file__)).read_bytes() for module in (many_runs, warehouse_file))
     made_of = hashlib.sha256(made_by).hexdigest()[:8]
     folder = FOLDER / f"{count}-{LATEST}-{made_of}"
     if not (folder / "complete").exists():

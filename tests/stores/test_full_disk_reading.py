@@ -15,7 +15,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store import file_store
 from aisbench_core.warehouse.store.file_store import MERGED_FROM
-from aisbench_core.warehouse.store.new_file import log_of
+from aisbench_core.warehouse.store.warehouse_file import log_of
 from tests import records as a
 from tests.processes import FORKED
 

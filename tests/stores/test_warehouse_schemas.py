@@ -18,8 +18,7 @@ from aisbench_core.model import AnnotationChange, AnnotationKind, Series, Series
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.records.saved import SavedView
 from aisbench_core.warehouse.store.engine import NAME
-from aisbench_core.warehouse.store.lake import Lake
-from aisbench_core.warehouse.store.lake_engine import attach_lake, set_secrets, start_lake_engine
+from aisbench_core.warehouse.store.lake import Lake, attach_lake, set_secrets, start_lake_engine
 from aisbench_core.warehouse.store.migrations import LATEST, migrate
 from aisbench_core.warehouse.store.schema import ALL_TABLES
 from tests import records as a

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse.answers.sorts import RUN_SORTS
 from aisbench_core.warehouse.open.queries import SECONDS
-from aisbench_core.warehouse.open.view_columns import ViewColumn
-from aisbench_core.warehouse.open.views import VIEWS
+from aisbench_core.warehouse.open.views import VIEWS, ViewColumn
 from aisbench_core.warehouse.store.reading import MEMORY
 
 DOCUMENT = HOME / "docs" / "open.md"

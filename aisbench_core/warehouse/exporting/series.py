@@ -17,8 +17,7 @@ from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, intege
 from aisbench_core.warehouse.exporting.provenance import basis_column
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator
-from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
-from aisbench_core.warehouse.values import CheckLevel
+from aisbench_core.warehouse.values import CheckLevel, SeriesEvaluation
 
 SCHEMA = "aisbench-compliance-series/1"
 RATE = "throughput_unit"

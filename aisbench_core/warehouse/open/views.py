@@ -1,7 +1,10 @@
-"""What analysts read: views with names that stay, whatever becomes of the tables below them.
+"""What analysts read: views, with names and columns that stay, whatever becomes of the tables below them.
 
 They are made anew wherever somebody reads, over the tables as they are then: a view that was stored could go stale, and
 a lake with stored views takes no options any more. Only a snapshot, which does not change, holds them.
+
+A unit of "throughput_unit" is the workload's own, which the column of that name tells (samples/s as a rule). NULL is
+"not measured" or "not known"; 0 is a measurement. Times are UTC.
 """
 
 from collections.abc import Sequence
@@ -9,11 +12,202 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.answers.board import GROUPED
-from aisbench_core.warehouse.answers.group_statistics import CURRENT
+from aisbench_core.model import columns
+from aisbench_core.model.columns import BASELINE, COUNTED, FRACTION, UNIT, UTC
+from aisbench_core.warehouse.answers.board import FIELDS, GROUPED, t95
+from aisbench_core.warehouse.answers.group_statistics import CURRENT, OLYMPIC_RUNS
 from aisbench_core.warehouse.answers.scaling import LINE, POINTS
-from aisbench_core.warehouse.open import view_columns as columns
-from aisbench_core.warehouse.open.view_columns import ViewColumn
+from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class ViewColumn:
+    """One column of a view: its name for ever, the SQL behind it, its unit (empty: none) and its meaning."""
+
+    name: str
+    sql: str
+    unit: str
+    meaning: str
+
+
+def _same(name: str, meaning: str, unit: str = "") -> ViewColumn:
+    return ViewColumn(name, name, unit, meaning)
+
+
+_MODE = "`cluster`, or `single_server`: each server trains independently"
+
+# By name, in the order of the catalogue; those of later schemas are last, so that positions stay.
+_COLUMNS = {
+    column.name: ViewColumn(column.name, column.view_sql or column.value, column.unit, column.meaning)
+    for column in sorted(columns.COLUMNS, key=lambda column: column.stored.since if column.stored else BASELINE)
+    if column.in_view
+}
+
+RUNS = tuple(_COLUMNS[name] for name in dict.fromkeys(["run_id", *_COLUMNS]))
+
+
+def _of_run(*names: str) -> tuple[ViewColumn, ...]:
+    """The same of a run, wherever a row is about one or about several that have it in common."""
+    return tuple(_COLUMNS[name] for name in names)
+
+
+KIND = _of_run("region", "rehearsal", "synthetic_data")
+CONFIGURATION = _of_run("workload", "model", "framework", "framework_version", "dataset", "throughput_definition")
+HARDWARE = _of_run("accelerator", "flavor", "pool_id", "node_count", "cards_per_node")
+
+_GROUP_MEANINGS = {
+    "mode": (f"{_MODE}; `cluster` also if unknown for imported results", ""),
+    "runs": ("valid runs, or claimed ones for imported results; all statistics are over them", "1"),
+    "invalid": ("runs with a failed check", "1"),
+    "incomplete": ("runs that did not complete or have no result", "1"),
+    "throughput": ("median", UNIT),
+    "best": ("the fastest run", UNIT),
+    "olympic_mean": ("mean without the fastest and the slowest; with 5 runs or more", UNIT),
+    "mean": ("mean", UNIT),
+    "ci_low": ("lower end of the mean's 95 % confidence interval; with 2 runs or more", UNIT),
+    "ci_high": ("its upper end", UNIT),
+    "cv": ("coefficient of variation of the throughput; with 2 runs or more", FRACTION),
+    "per_node": ("median throughput per node", UNIT),
+    "per_card": ("median throughput per card", UNIT),
+    "best_accuracy": ("highest accuracy", FRACTION),
+    "median_accuracy": ("median accuracy", FRACTION),
+    "differs_in": (
+        "which of `accelerator`, `image`, `code` and `data` differ between otherwise equal rows, separated by `;`",
+        "",
+    ),
+    "median_run_id": ("id of the median run by throughput, the slower one of two", ""),
+    "accuracy": ("accuracy of that run", FRACTION),
+    "best_run_id": ("id of the fastest run", ""),
+    "best_by": ("who launched or imported the fastest run", ""),
+    "best_at": ("end of the fastest run, or its start", UTC),
+    "latest_run_id": ("id of the newest run", ""),
+    "latest_at": ("start of the newest run", UTC),
+    "reason": ("why there is no valid run", ""),
+    "rank_from": ("best possible rank among rows of equal `fingerprint`, unit, region and kind", "1"),
+    "rank_to": ("worst possible rank; the same unless confidence intervals overlap", "1"),
+} | {
+    column.name: (column.meaning, column.unit)
+    for column in (*KIND, *CONFIGURATION, *HARDWARE, *_of_run("title", "throughput_unit", "fingerprint", "origin"))
+}
+_GROUP_MEANINGS |= {
+    column.name: (column.meaning, column.unit) for column in _of_run("image", "code_sha256", "dataset_sha256")
+}
+
+_GROUP_MEANINGS |= {
+    column.name: (f"median over the valid runs: {column.meaning}", column.unit) for column in columns.medians()
+}
+
+_ENDS = {"best_at": "best_at_utc", "latest_at": "latest_at_utc"}
+
+GROUPS = tuple(
+    ViewColumn(_ENDS.get(name, name), sql, unit, meaning)
+    for name, sql in ({"region": "region"} | FIELDS).items()
+    if name in _GROUP_MEANINGS
+    for meaning, unit in [_GROUP_MEANINGS[name]]
+)
+
+_OF_RUN = (*_of_run("run_id"), *KIND, *(each for each in (*CONFIGURATION[:4], *HARDWARE[1:2], *HARDWARE[3:])))
+_SHARE = "{0}.throughput / median({0}.throughput) over (partition by runs.run_id)"
+_RANKS_SHARE = _SHARE.format("rank_results")
+
+_COUNTED = f"throughput_cluster) filter (where {COUNTED}"
+
+_COUNT = f"count(*) filter (where {COUNTED})"
+_MARGIN = f"{t95(_COUNT)} * stddev_samp({_COUNTED}) / sqrt({_COUNT})"
+_OLYMPIC = f"""case when {_COUNT} >= {OLYMPIC_RUNS}
+    then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_COUNT} - 2) end"""
+_VALID = f"case when origin = 'launched' then {_COUNT} end"
+
+_SERIES_KEYS = (
+    _same("series_id", "the series"),
+    *KIND,
+    *CONFIGURATION[:4],
+    *_of_run("image", "flavor", "node_count", "cards_per_node", "throughput_unit"),
+)
+_ORIGIN = _same("origin", "`launched` here or `imported`, whose statistics are over claimed runs")
+
+SERIES = (
+    *_SERIES_KEYS,
+    ViewColumn("runs", "count(*)", "1", "runs that ended"),
+    ViewColumn("valid", _VALID, "1", "valid runs; NULL for imported ones, which cannot be verified"),
+    ViewColumn("throughput", f"median({_COUNTED})", UNIT, "median of the valid or claimed runs, like all below"),
+    ViewColumn("best", f"max({_COUNTED})", UNIT, "the fastest run"),
+    ViewColumn("mean", f"avg({_COUNTED})", UNIT, "mean"),
+    ViewColumn("sd", f"stddev_samp({_COUNTED})", UNIT, "sample standard deviation; with 2 runs or more"),
+    ViewColumn(
+        "cv", f"stddev_samp({_COUNTED}) / avg({_COUNTED})", FRACTION, "coefficient of variation; with 2 runs or more"
+    ),
+    ViewColumn(
+        "ci_low", f"avg({_COUNTED}) - {_MARGIN}", UNIT, "lower end of the mean's 95 % interval; with 2 runs or more"
+    ),
+    ViewColumn("ci_high", f"avg({_COUNTED}) + {_MARGIN}", UNIT, "its upper end"),
+    ViewColumn("olympic_mean", _OLYMPIC, UNIT, "mean without the fastest and the slowest; with 5 runs or more"),
+    ViewColumn("first_at_utc", "min(created_at)", UTC, "launch of the first run"),
+    ViewColumn("last_at_utc", "max(coalesce(ended_at, created_at))", UTC, "end of the last run"),
+    _ORIGIN,
+)
+# What the runs of one of its rows have in common.
+SERIES_GROUP = ", ".join(column.sql for column in (*_SERIES_KEYS, _ORIGIN))
+
+RANKS = (
+    *_OF_RUN,
+    _same("server", "the server, from 0; 0 in cluster mode"),
+    _same("rank", "the card, from 0"),
+    ViewColumn("throughput", "rank_results.throughput", UNIT, "the card's throughput"),
+    _same("throughput_unit", "its unit"),
+    ViewColumn("share_of_median", _RANKS_SHARE, FRACTION, "ratio to the run's median card"),
+    ViewColumn("is_straggler", f"{_RANKS_SHARE} < {STRAGGLER_SHARE}", "", f"below {STRAGGLER_SHARE:.0%} of the median"),
+)
+
+SERVERS = (
+    *_OF_RUN,
+    _same("server", "the server, from 0"),
+    ViewColumn("throughput", "server_results.throughput", UNIT, "the sum over the server's cards"),
+    _same("throughput_unit", "its unit"),
+    ViewColumn("accuracy", "server_results.accuracy", FRACTION, "accuracy of the server"),
+)
+
+EVENTS = (
+    *_OF_RUN,
+    _same("at_utc", "time of the event", UTC),
+    ViewColumn("source", "events.source", "", "`console`, `cli`, `follower`, `cloud`, …"),
+    _same("level", "`info`, `warning` or `error`"),
+    _same("message", "message of the event"),
+    _same("actor", "user who caused it, if any"),
+)
+
+METRICS = (
+    *_OF_RUN,
+    _same("at_utc", "time of the sample", UTC),
+    _same("node", "the node, from 0"),
+    _same("name", "the platform's name of the metric, such as `npuUtil`"),
+    _same("value", "in the platform's unit of that metric: percent for every name with `Util` or `Usage`"),
+)
+
+CHECKS = (
+    *_OF_RUN,
+    _same("validity", "validity of the run's result"),
+    ViewColumn("check_id", "checked.id", "", "id of the check, see docs/validity.md"),
+    ViewColumn("level", "checked.level", "", "`ok`, `warn` or `fail`"),
+    ViewColumn("expected", "checked.expected", "", "expected value"),
+    ViewColumn("found", "checked.found", "", "value found"),
+    ViewColumn("evidence", "checked.evidence", "", "source of the value"),
+)
+
+SCALING = (
+    *KIND,
+    *_of_run("workload", "model", "framework_version", "flavor", "pool_id", "cards_per_node", "fingerprint"),
+    _same("origin", "`launched` here or `imported`: unverified claims, which are scaled separately"),
+    _same("node_count", "nodes", "1"),
+    _same("runs", "valid runs in cluster mode, or claimed ones for imported results", "1"),
+    _same("throughput", "their median", UNIT),
+    _same("throughput_unit", "its unit"),
+    _same("base_nodes", "smallest measured node count", "1"),
+    ViewColumn("speed_up", "throughput / base_throughput", "1", "throughput / that of `base_nodes`"),
+    ViewColumn(
+        "efficiency", "throughput * base_nodes / (base_throughput * node_count)", FRACTION, "speed-up / ideal speed-up"
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,29 +239,24 @@ _SCALED = f"""(
         using (fingerprint)
     window line as (partition by {LINE}))"""
 
-_OF_SERIES = f"runs join results using (run_id) where series_id <> '' group by {columns.SERIES_GROUP}"
+_OF_SERIES = f"runs join results using (run_id) where series_id <> '' group by {SERIES_GROUP}"
 
 VIEWS: Sequence[View] = (
-    View("v_runs", "a run with its result and validity", columns.RUNS, "runs join results using (run_id)"),
+    View("v_runs", "a run with its result and validity", RUNS, "runs join results using (run_id)"),
     View(
         "v_groups",
         "a row of the leaderboard: runs of one benchmark configuration on the same hardware and software",
-        columns.GROUPS,
+        GROUPS,
         "groups as page",
         f"with numbers as (from {CURRENT}), {GROUPED.format(shown='true')}",
     ),
-    View("v_series", "a node count, version and image of a series", columns.SERIES, _OF_SERIES),
-    View("v_ranks", "a card with a throughput", columns.RANKS, "rank_results join runs using (run_id)"),
-    View("v_servers", "a server of a single-server run", columns.SERVERS, "server_results join runs using (run_id)"),
-    View(
-        "v_checks",
-        "a check of a run",
-        columns.CHECKS,
-        f"{_CHECKED} join results using (run_id) join runs using (run_id)",
-    ),
-    View("v_scaling", "a node count of a scaling curve", columns.SCALING, _SCALED),
-    View("v_metrics", "a sample of the platform's metrics", columns.METRICS, "metric_samples join runs using (run_id)"),
-    View("v_events", "an event of a run", columns.EVENTS, "events join runs using (run_id)"),
+    View("v_series", "a node count, version and image of a series", SERIES, _OF_SERIES),
+    View("v_ranks", "a card with a throughput", RANKS, "rank_results join runs using (run_id)"),
+    View("v_servers", "a server of a single-server run", SERVERS, "server_results join runs using (run_id)"),
+    View("v_checks", "a check of a run", CHECKS, f"{_CHECKED} join results using (run_id) join runs using (run_id)"),
+    View("v_scaling", "a node count of a scaling curve", SCALING, _SCALED),
+    View("v_metrics", "a sample of the platform's metrics", METRICS, "metric_samples join runs using (run_id)"),
+    View("v_events", "an event of a run", EVENTS, "events join runs using (run_id)"),
 )
 
 
@@ -82,8 +271,8 @@ def describe(con: DuckDBPyConnection) -> None:
     for view in VIEWS:
         con.execute(f"comment on view {view.name} is {_text(view.row)}")
         for column in view.columns:
-            told = f"{column.meaning} [{column.unit}]" if column.unit else column.meaning
-            con.execute(f"comment on column {view.name}.{column.name} is {_text(told)}")
+            comment = f"{column.meaning} [{column.unit}]" if column.unit else column.meaning
+            con.execute(f"comment on column {view.name}.{column.name} is {_text(comment)}")
 
 
 def _text(value: str) -> str:

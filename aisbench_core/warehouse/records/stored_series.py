@@ -12,8 +12,7 @@ from aisbench_core.warehouse.store import Store
 from aisbench_core.warehouse.store.schema import among
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator
-from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.values import BoardQuery, SeriesEvaluation
 
 
 class StoredSeries:

@@ -13,9 +13,8 @@ import duckdb
 from aisbench_core.private_files import abandoned, draft_of, sync
 from aisbench_core.warehouse.store import Compacted, Size
 from aisbench_core.warehouse.store.engine import NAME, attached, start
-from aisbench_core.warehouse.store.file_format import write_anew
 from aisbench_core.warehouse.store.file_refusals import refusal
-from aisbench_core.warehouse.store.new_file import log_of
+from aisbench_core.warehouse.store.warehouse_file import log_of, write_anew
 
 _STEPS = (
     "ducklake_rewrite_data_files('warehouse')",

@@ -13,11 +13,9 @@ import duckdb
 
 from aisbench_core.errors import disk_error
 from aisbench_core.private_files import is_read_only
-from aisbench_core.warehouse.store import log_state
-from aisbench_core.warehouse.store.file_format import quoted
 from aisbench_core.warehouse.store.file_queue import try_in_turn
 from aisbench_core.warehouse.store.file_refusals import refusal
-from aisbench_core.warehouse.store.new_file import revision_of
+from aisbench_core.warehouse.store.warehouse_file import check_log, quoted, revision_of
 
 # How long to wait for other processes before WarehouseBusy.
 PATIENCE_S = 15.0
@@ -92,7 +90,7 @@ def copy_file(path: Path, copy: Path, patience_s: float) -> str:
     engine = start(path)
     try:
         with attached(engine, path, time.monotonic() + patience_s, ", read_only"):
-            log_state.check(path)
+            check_log(path)
             revision = revision_of(path)
             for ending in ("", ".wal"):
                 if Path(f"{path}{ending}").exists():

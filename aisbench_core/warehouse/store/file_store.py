@@ -19,15 +19,14 @@ import duckdb
 from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import abandoned, is_read_only, require_writable
-from aisbench_core.warehouse.store import Compacted, log_state
+from aisbench_core.warehouse.store import Compacted
 from aisbench_core.warehouse.store.compacting import compact_file
 from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, copy_file, start
-from aisbench_core.warehouse.store.file_format import copy_tables
 from aisbench_core.warehouse.store.file_queue import RETRY_S, try_in_turn
 from aisbench_core.warehouse.store.file_refusals import BROKEN, busy, refusal
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
-from aisbench_core.warehouse.store.new_file import create, log_of, revision_of
 from aisbench_core.warehouse.store.schema import parsed
+from aisbench_core.warehouse.store.warehouse_file import check_log, copy_tables, create, log_of, note_log, revision_of
 
 T = TypeVar("T")
 
@@ -188,7 +187,7 @@ class FileStore:
         try:
             merged = self._is_read_only or _merged(engine, log_of(self.path))
             if not self._is_read_only:
-                log_state.note(self.path)
+                note_log(self.path)
             if merged:
                 engine.execute(f"detach {NAME}")
             else:
@@ -219,7 +218,7 @@ def _attach(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
                 create(path, con)
         attach(engine, path)
         try:
-            log_state.check(path)
+            check_log(path)
         except WarehouseError:
             engine.execute(f"detach {NAME}")
             raise
@@ -238,7 +237,7 @@ def _attach_read_only(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
                 migrate(cur, path)
             return
         attach(engine, path, ", read_only")
-        log_state.check(path)
+        check_log(path)
         with _cursor(engine) as cur:
             outdated = is_outdated(cur, path)
     except (OSError, duckdb.Error) as error:

@@ -69,12 +69,7 @@ class IntegrityReport:
 
 
 def check(
-    store: Store,
-    records: Iterable[RunRecord],
-    loose_files: Iterable[str],
-    on_progress: Progress,
-    *,
-    mend: bool = False,
+    store: Store, records: Iterable[RunRecord], loose_files: Iterable[str], on_progress: Progress, *, mend: bool = False
 ) -> IntegrityReport:
     """Read every cell, count rows per run and runs per group, recompute hashes and whatever else follows from other
     cells, and compare with the records in the runs' folders.

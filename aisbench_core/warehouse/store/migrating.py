@@ -104,12 +104,7 @@ _CONTENTS = f"""
     where run_id in (select run_id from runs) group by run_id"""
 
 
-def copy_runs(
-    source: Store,
-    target: Store,
-    sizes: Mapping[str, int],
-    on_progress: Progress,
-) -> None:
+def copy_runs(source: Store, target: Store, sizes: Mapping[str, int], on_progress: Progress) -> None:
     """Replace the target's rows of these runs with the source's. `sizes`: rows by run, at least one run, in order."""
     done = 0
     chunks = _chunks(sizes, target.runs_per_copy)

@@ -35,7 +35,7 @@ STEPS = {
                 then to_json(string_split(checks->>'$[0].found', '; ')) else '[]' end
             where ruleset_id is null;
         drop table if exists revision;
-    """,
+    """
 }
 
 LATEST = max(
@@ -62,7 +62,7 @@ NEWEST = Schema(LATEST, ALL_TABLES, STEPS)
 
 
 def migrate(con: duckdb.DuckDBPyConnection, location: object, schema: Schema = NEWEST) -> None:
-    """Make the tables of `place`, or upgrade them.
+    """Make the tables of the warehouse at `location`, or upgrade them.
 
     Raises WarehouseError when a newer version of this product wrote them, or another program."""
     version = _supported_version(con, location, schema)
@@ -108,16 +108,21 @@ def _additions(declared: Tables, there: Tables) -> Iterator[str]:
 def _supported_version(con: duckdb.DuckDBPyConnection, location: object, schema: Schema) -> int:
     version = _version(con, location)
     if version > schema.version:
-        raise WarehouseError(
-            Message(
-                "the warehouse {path} has schema {version}, and this version knows schemas up to {latest}",
-                path=location,
-                version=version,
-                latest=schema.version,
-            ),
-            Message("update this installation; nothing was changed"),
-        )
+        raise too_new(location, version, schema.version)
     return version
+
+
+def too_new(location: object, version: int, latest: int) -> WarehouseError:
+    """The error about a warehouse that a newer version of this product wrote."""
+    return WarehouseError(
+        Message(
+            "the warehouse {path} has schema {version}, and this version knows schemas up to {latest}",
+            path=location,
+            version=version,
+            latest=latest,
+        ),
+        Message("update this installation; nothing was changed"),
+    )
 
 
 def _version(con: duckdb.DuckDBPyConnection, location: object) -> int:

@@ -21,10 +21,10 @@ from aisbench_core.warehouse.store import lake_refusals
 from aisbench_core.warehouse.store.engine import NAME, OFFLINE, PATIENCE_S, Config, attached, copy_file, spill_folder
 from aisbench_core.warehouse.store.file_refusals import refusal
 from aisbench_core.warehouse.store.foreign.copying import copy_rows
-from aisbench_core.warehouse.store.lake_engine import attach_lake, set_secrets, start_lake_engine
+from aisbench_core.warehouse.store.lake import attach_lake, set_secrets, start_lake_engine
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
-from aisbench_core.warehouse.store.new_file import revision_of
 from aisbench_core.warehouse.store.team import TeamLocation
+from aisbench_core.warehouse.store.warehouse_file import revision_of
 
 # Memory of one query, which may spill SPILL more to disk.
 MEMORY = "1GiB"

@@ -13,7 +13,7 @@ from aisbench_core.warehouse.open import views
 from aisbench_core.warehouse.store import Store
 from aisbench_core.warehouse.store.file_refusals import refusal
 from aisbench_core.warehouse.store.migrations import LATEST
-from aisbench_core.warehouse.store.new_file import log_of
+from aisbench_core.warehouse.store.warehouse_file import log_of
 
 MODE = 0o444
 

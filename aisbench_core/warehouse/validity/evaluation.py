@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from aisbench_core.messages import Message, from_data, to_data, verbatim
 from aisbench_core.model import Division, RunState, canonical_json
 from aisbench_core.rulesets.ruleset import Consequence, Ruleset, ValidityRule
-from aisbench_core.warehouse.checks import CHECKS, division_of, no_result
 from aisbench_core.warehouse.records.facts import Facts, facts_of
+from aisbench_core.warehouse.validity.run_checks import CHECKS, division_of, no_result
 from aisbench_core.warehouse.values import Check, CheckLevel, Validity
 
 _Plan = Sequence[tuple[Any, ValidityRule, CheckLevel]]

@@ -28,11 +28,10 @@ from aisbench_core.rulesets.ruleset import (
 )
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
 from aisbench_core.warehouse.answers.group_statistics import AT
-from aisbench_core.warehouse.checks import NONE, listed, target_of
 from aisbench_core.warehouse.records.throughput import variation
 from aisbench_core.warehouse.validity.evaluation import Evaluator
-from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
-from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel
+from aisbench_core.warehouse.validity.run_checks import NONE, listed, target_of
+from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, SeriesEvaluation
 
 # What the rows of a series differ in, as in its plan.
 _ROW = ("series_id", "node_count", "framework_version", "image")

@@ -1,25 +1,36 @@
 """Copies the rows of a warehouse file that somebody else made.
 
 Its catalogue can hold views instead of tables, generated columns, and macros with names of functions, which run with
-the rights of whoever queries them. So a process of its own (worker.py) copies the rows of base tables into a file with
+the rights of whoever queries them. So a process of its own (`main`) copies the rows of base tables into a file with
 our tables, without access to any other file, and with limits on time, memory and disk.
 """
 
+import contextlib
+import fcntl
 import json
+import resource
+import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from aisbench_core.errors import DiskError, WarehouseBusy, WarehouseError
-from aisbench_core.messages import Message, from_json, message_of
-from aisbench_core.warehouse.store.engine import PATIENCE_S
-from aisbench_core.warehouse.store.foreign.rules import HINT
-from aisbench_core.warehouse.store.new_file import revision_of
+import duckdb
 
-_PROGRAM = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from aisbench_core.warehouse.store.foreign.worker import main; main()"
-)
+from aisbench_core.errors import AisbenchError, DiskError, WarehouseBusy, WarehouseError, disk_error
+from aisbench_core.messages import Message, from_json, message_of, to_json
+from aisbench_core.warehouse.answers.group_statistics import regroup
+from aisbench_core.warehouse.store.engine import OFFLINE, PATIENCE_S
+from aisbench_core.warehouse.store.file_queue import RETRY_S
+from aisbench_core.warehouse.store.file_refusals import busy, refusal
+from aisbench_core.warehouse.store.foreign import rules
+from aisbench_core.warehouse.store.migrations import LATEST, migrate, too_new
+from aisbench_core.warehouse.store.warehouse_file import BLOCK, STORAGE, log_of, quoted, revision_of
+
+_PROGRAM = f"import sys; sys.path.insert(0, sys.argv[1]); from {__name__} import main; main()"
 _ROOT = Path(__file__).parents[4]
 _ERRORS = {"busy": WarehouseBusy, "disk": DiskError}
 _MB = 1024**2
@@ -50,7 +61,7 @@ def copy_rows(file: Path, draft: Path, patience_s: float = PATIENCE_S, limits: R
     revision = revision_of(file)
     request = {"file": str(file), "draft": str(draft), "patience_s": patience_s, **asdict(limits)}
     too_slow = WarehouseError(
-        Message("{file} cannot be read within {seconds:.0f} s", file=file, seconds=limits.seconds), HINT
+        Message("{file} cannot be read within {seconds:.0f} s", file=file, seconds=limits.seconds), rules.HINT
     )
     try:
         process = subprocess.run(
@@ -68,8 +79,164 @@ def copy_rows(file: Path, draft: Path, patience_s: float = PATIENCE_S, limits: R
     except ValueError:  # the process was ended: by the system, or by DuckDB, which a damaged file can crash
         if -process.returncode in _TIME_LIMIT:
             raise too_slow from None
-        raise WarehouseError(Message("{file} cannot be read as a warehouse: it is damaged", file=file), HINT) from None
+        raise WarehouseError(
+            Message("{file} cannot be read as a warehouse: it is damaged", file=file), rules.HINT
+        ) from None
     if answer["error"]:
         message, hint = (message_of(from_json(*answer[part])) for part in ("message", "hint"))
         raise _ERRORS.get(answer["error"], WarehouseError)(message, hint)
     return revision
+
+
+THEIRS, OURS = "theirs", "ours"
+
+# Bytes of address space for each byte of memory: libraries and reserved areas take some of it.
+_ADDRESSES = 4
+
+Request = Mapping[str, Any]
+Cursor = duckdb.DuckDBPyConnection
+
+
+def main() -> None:
+    """Read the request from standard input, and write the answer to standard output, both in JSON."""
+    request = json.load(sys.stdin)
+    answer: dict[str, object] = {"error": ""}
+    try:
+        _limit(request)
+        _write_rows(request)
+    except (AisbenchError, duckdb.Error, OSError, MemoryError) as error:
+        ours = _translated(error, Path(request["file"]), request)
+        answer = {
+            "error": "busy" if isinstance(ours, WarehouseBusy) else "disk" if isinstance(ours, DiskError) else "other",
+            "message": [ours.message, to_json(ours.message)],
+            "hint": [ours.hint, to_json(ours.hint)],
+        }
+    sys.stdout.write(json.dumps(answer))
+
+
+def _write_rows(request: Request) -> None:
+    """Write the rows of `file` into the new file `draft`."""
+    file, draft = Path(request["file"]), Path(request["draft"])
+    original = draft.with_name("original.duckdb")
+    _copy_file(file, original, time.monotonic() + request["patience_s"])
+    with _engine(original, draft, request) as con, contextlib.closing(con.cursor()) as cur:
+        version = _version(cur, file)
+        _copy_tables(cur, file, version)
+        cur.execute(f"use {OURS}")
+        migrate(cur, file)
+        rules.check_values(cur, file)
+        regroup(cur)  # whatever the file said of groups
+        cur.execute(f"checkpoint {OURS}")
+    for copy in (original, log_of(original)):
+        copy.unlink(missing_ok=True)
+
+
+def _limit(request: Request) -> None:
+    for kind, limit in (
+        (resource.RLIMIT_CPU, int(request["seconds"]) + 1),
+        (resource.RLIMIT_AS, _ADDRESSES * request["memory"]),
+        (resource.RLIMIT_FSIZE, request["written"]),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        with contextlib.suppress(OSError, ValueError):  # not every system has every limit
+            resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+
+# --- the file -----------------------------------------------------------------------------------------
+
+
+def _copy_file(file: Path, copy: Path, deadline: float) -> None:
+    """Copy the file and its log while nobody writes: DuckDB's writers hold an exclusive lock of the same kind."""
+    with file.open("rb") as content:
+        _lock(content.fileno(), file, deadline)
+        with copy.open("wb") as target:
+            shutil.copyfileobj(content, target)
+        if log_of(file).exists():
+            shutil.copyfile(log_of(file), log_of(copy))
+
+
+def _lock(handle: int, file: Path, deadline: float) -> None:
+    while True:
+        try:
+            fcntl.lockf(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise busy(file) from error
+        else:
+            return
+        time.sleep(RETRY_S)
+
+
+@contextlib.contextmanager
+def _engine(original: Path, draft: Path, request: Request) -> Iterator[Cursor]:
+    """Both files attached to an engine that can open no other.
+
+    Its own database is empty and in memory, so that no name of a function resolves to a macro of the file."""
+    engine = duckdb.connect(
+        ":memory:", config={**OFFLINE, "memory_limit": f"{request['memory']}B", "threads": 2, "temp_directory": ""}
+    )
+    allowed = [str(path) for file in (original, draft) for path in (file, log_of(file), f"{log_of(file)}.checkpoint")]
+    try:
+        engine.execute("set allowed_paths = ?", [allowed])
+        engine.execute("set enable_external_access = false")
+        engine.execute("set lock_configuration = true")
+        engine.execute(f"attach {quoted(original)} as {THEIRS} (read_only, type duckdb)")
+        engine.execute(f"attach {quoted(draft)} as {OURS} (block_size {BLOCK}, storage_version '{STORAGE}')")
+        yield engine
+    finally:
+        engine.close()
+
+
+# --- its tables ---------------------------------------------------------------------------------------
+
+
+def _version(cur: Cursor, file: Path) -> int:
+    existing = rules.objects(cur, THEIRS)
+    if rules.VERSION not in existing:
+        raise rules.not_a_warehouse(file)
+    rules.known_columns(cur, file, rules.VERSION, existing, {"version": "INTEGER"})
+    [(version,)] = cur.execute(f"select max(version) from {THEIRS}.main.{rules.VERSION}").fetchall()
+    if version is None or version < 1:
+        raise rules.not_a_warehouse(file)
+    if version > LATEST:
+        raise too_new(file, version, LATEST)
+    return int(version)
+
+
+def _copy_tables(cur: Cursor, file: Path, version: int) -> None:
+    existing = rules.objects(cur, THEIRS)
+    rules.create(cur, OURS, version)
+    required = {"runs"} if version < LATEST else rules.READ.keys() - {rules.SNAPSHOT}
+    for table, known in rules.READ.items():
+        if table in existing or table in required:
+            columns = rules.known_columns(cur, file, table, existing, known, known if version == LATEST else ())
+            names = ", ".join(columns)
+            # To DuckDB a column of type JSON is one of text, so that in a foreign file it can hold any.
+            values = ", ".join(f"{name}::VARCHAR::JSON" if known[name] == "JSON" else name for name in columns)
+            cur.execute(f"insert into {OURS}.main.{table} ({names}) select {values} from {THEIRS}.main.{table}")
+
+
+# --- errors -------------------------------------------------------------------------------------------
+
+
+def _translated(error: Exception, file: Path, request: Request) -> AisbenchError:
+    draft = Path(request["draft"])
+    if isinstance(error, AisbenchError):
+        return error
+    if isinstance(error, OSError) and (full := disk_error(error, draft)) and "File too large" not in str(error):
+        return full
+    if isinstance(error, (MemoryError, duckdb.OutOfMemoryException)):
+        memory = f"{request['memory'] / 1024**3:.3g} GiB"
+        message = Message("{file} needs more than {size} of memory to be read", file=file, size=memory)
+    elif "File too large" in str(error):
+        written = f"{request['written'] / 1024**3:.3g} GiB"
+        message = Message("{file} holds more than {size} of rows", file=file, size=written)
+    elif isinstance(error, OSError):
+        message = Message("{file} cannot be read: {reason}", file=file, reason=error.strerror or error)
+    elif isinstance(error, duckdb.ConversionException):
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        message = Message("{file} holds JSON that cannot be read: {reason}", file=file, reason=reason)
+    else:
+        return refusal(file, duckdb.Error(str(error).replace(str(draft.with_name("original.duckdb")), str(file))))
+    return WarehouseError(message, rules.HINT)

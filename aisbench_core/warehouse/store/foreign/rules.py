@@ -15,7 +15,7 @@ from aisbench_core.model import AnnotationKind, Api, Level, Mode, Origin, RunSta
 from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
 from aisbench_core.warehouse.answers import baselines
 from aisbench_core.warehouse.records import saved_views, series_plans
-from aisbench_core.warehouse.store.migrations import LATEST, migrate
+from aisbench_core.warehouse.store.migrations import migrate
 from aisbench_core.warehouse.store.schema import BASELINES, SAVED_VIEWS, SERIES, TABLES
 from aisbench_core.warehouse.values import CheckLevel, Validity
 
@@ -41,19 +41,6 @@ def not_a_warehouse(file: Path) -> WarehouseError:
     return WarehouseError(
         Message("{path} is a database of another program", path=file),
         Message("name a warehouse file, or a snapshot of one"),
-    )
-
-
-def too_new(file: Path, version: int) -> WarehouseError:
-    """The error about a file that a newer version of this product wrote."""
-    return WarehouseError(
-        Message(
-            "the warehouse {path} has schema {version}, and this version knows schemas up to {latest}",
-            path=file,
-            version=version,
-            latest=LATEST,
-        ),
-        Message("update this installation; nothing was changed"),
     )
 
 

@@ -1,0 +1,183 @@
+"""The warehouse file: its storage format, its creation, and its log.
+
+A deleted or truncated log is detected, without which DuckDB opens the file and misses runs silently: at closing, an
+extended attribute of the file stores the log's size, and the file's modification time, since another program may merge
+the log. On file systems without extended attributes nothing is detected.
+"""
+
+import contextlib
+import fcntl
+import itertools
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.errors import WarehouseError
+from aisbench_core.messages import Message
+from aisbench_core.private_files import FILE_MODE, draft_of, make_private_folder, sync
+from aisbench_core.warehouse.store.migrations import migrate
+
+# Bytes. With smaller blocks DuckDB compresses no numbers; its default of 256 KiB, for each of 90 columns, slows down
+# recording.
+BLOCK = 65536
+
+# The oldest DuckDB that reads the file; earlier formats compress no texts.
+STORAGE = "v1.5.0"
+
+# Texts of some hundred characters that are similar in all runs: compressed, they take a sixth of the space.
+PACKED = {"runs": ("spec", "launch", "system"), "results": ("raw", "checks", "problems")}
+
+
+def write_anew(con: DuckDBPyConnection, source: str, draft: Path) -> None:
+    """Write every table of the attached database `source` into a new file."""
+    con.execute(f"attach {quoted(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
+    tables = _columns(con, source)
+    con.begin()  # else each creation would be synced to disk
+    for table, columns in tables.items():
+        con.execute(f"create table fresh.{table} ({', '.join(columns)})")
+    con.commit()
+    for table in tables:
+        con.execute(f"insert into fresh.{table} from {source}.{table}")
+    con.execute("checkpoint fresh")
+    con.execute("detach fresh")
+
+
+def copy_tables(con: DuckDBPyConnection, draft: Path) -> None:
+    """Write every table of the current database into the new file, which stays attached as `fresh`."""
+    con.execute(f"attach {quoted(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
+    con.execute("select table_name from duckdb_tables() where database_name = current_database() and not temporary")
+    for (table,) in con.fetchall():
+        con.execute(f"create table fresh.main.{table} as from {table}")
+
+
+def quoted(path: Path) -> str:
+    """A path as SQL literal."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def _columns(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:
+    # One query for all tables: DuckDB takes as long for one.
+    query = """select table_name, column_name, data_type from duckdb_columns()
+        join duckdb_tables() using (database_name, schema_name, table_name)
+        where database_name = ? order by duckdb_tables.table_oid, column_index"""
+    columns: dict[str, list[str]] = {}
+    for table, name, kind in con.execute(query, [source]).fetchall():
+        packed = " using compression zstd" if name in PACKED.get(table, ()) else ""
+        columns.setdefault(table, []).append(f"{name} {kind}{packed}")
+    return columns
+
+
+log = logging.getLogger(__name__)
+
+
+def create(path: Path, con: DuckDBPyConnection) -> None:
+    """Create the file under another name first: no process may find half of it.
+
+    `con` is an engine with an empty database in memory. Raises OSError and duckdb's errors."""
+    make_private_folder(path.parent)
+    draft = draft_of(path)
+    try:
+        migrate(con, path)
+        write_anew(con, "memory", draft)
+        draft.chmod(FILE_MODE)
+        _put(draft, path)
+        sync(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def log_of(path: Path) -> Path:
+    """The file where DuckDB keeps what is not merged into the warehouse file yet."""
+    return path.with_name(f"{path.name}.wal")
+
+
+def revision_of(path: Path) -> str:
+    """A text that changes whenever the file or its log does."""
+    return "|".join(_state(file) for file in (path, log_of(path)))
+
+
+def _state(file: Path) -> str:
+    try:
+        state = file.stat()
+    except OSError:
+        return ""
+    return f"{state.st_ino}-{state.st_size}-{state.st_mtime_ns}"
+
+
+def _put(draft: Path, path: Path) -> None:
+    if log_of(path).exists():
+        with _alone(path.parent):
+            if not path.exists():
+                _set_aside(log_of(path))
+            _link(draft, path)
+    else:
+        _link(draft, path)
+
+
+def _link(draft: Path, path: Path) -> None:
+    with contextlib.suppress(FileExistsError):  # another process was faster
+        os.link(draft, path)
+
+
+def _set_aside(orphan: Path) -> None:
+    # DuckDB refuses to open a new file beside the log of another one.
+    names = (orphan.with_name(f"{orphan.name}.lost-{number}") for number in itertools.count(1))
+    renamed = next(file for file in names if not file.exists())
+    with contextlib.suppress(FileNotFoundError):
+        orphan.rename(renamed)
+        log.warning("%s was removed without its log, which is kept as %s", orphan.stem, renamed.name)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process and thread at a time: the log of a file that another one has just created must not be renamed."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+_LOG_ATTRIBUTE = "user.aisbench.log"
+
+
+def note_log(path: Path) -> None:
+    """Store the size of the log; no other process may have the file open."""
+    with suppress(OSError, AttributeError):
+        os.setxattr(path, _LOG_ATTRIBUTE, f"{path.stat().st_mtime_ns} {_log_size(log_of(path))}".encode())
+
+
+def check_log(path: Path) -> None:
+    """Raises WarehouseError if the log was deleted or truncated since; no other process may be writing."""
+    noted = size = 0
+    with suppress(OSError, AttributeError, ValueError):
+        changed, noted = map(int, os.getxattr(path, _LOG_ATTRIBUTE).split())
+        size = _log_size(log_of(path)) if changed == path.stat().st_mtime_ns else noted
+    if size < noted:
+        raise WarehouseError(
+            Message(
+                "the log {log} was deleted or cut: it held {noted} bytes, and holds {size}",
+                log=log_of(path),
+                noted=noted,
+                size=size,
+            ),
+            Message("bring it back, or run `aisbench warehouse rebuild`: every run is kept as text in data/runs"),
+        )
+
+
+def forget_log(path: Path) -> None:
+    """Accept the log as it is: a rebuild stores every run again."""
+    with suppress(OSError, AttributeError):
+        os.removexattr(path, _LOG_ATTRIBUTE)
+
+
+def _log_size(log: Path) -> int:
+    try:
+        return log.stat().st_size
+    except FileNotFoundError:
+        return 0
