@@ -138,13 +138,14 @@ def silent(_done: int, _of: int) -> None:
 def pages(warehouse: Warehouse) -> Iterator[tuple[str, str, dict[str, str | list[str]]]]:
     """Every page that shows what is stored, and the address that makes it show most."""
     newest = [row.run_id for row in warehouse.runs(BoardQuery(REGION, sort="created_at", limit=8)).rows]
+    yield "Home", "home", {"region": REGION}
     yield "Leaderboard", "leaderboard", {"region": REGION}
     yield "Leaderboard, 100 rows", "leaderboard", {"region": REGION, "size": "100"}
     yield "Leaderboard, single runs", "leaderboard", {"region": REGION, "show": "runs", "invalid": "1"}
     yield "History", "history", {"region": REGION}
     yield "Scaling", "scaling", {"region": REGION}
     yield "Compare, 8 runs", "compare", {"ids": newest}
-    yield "Live, one run", "live", {"run": newest[0]}
+    yield "Run page", "live", {"run": newest[0]}
     yield "Runs", "runs", {}
     yield "Series", "series", {}
     yield "Import results", "import", {}
