@@ -1,16 +1,9 @@
 """The results warehouse: records runs in DuckDB and answers leaderboard, comparison, scaling and export."""
 
 from aisbench_core.warehouse.answers.boards import BoardPage, BoardRow
-from aisbench_core.warehouse.answers.compared import (
-    Comparability,
-    Comparison,
-    FieldValues,
-    MetricComparison,
-    MetricValue,
-    RunComparability,
-)
+from aisbench_core.warehouse.answers.compared import Comparability, Comparison, MetricComparison
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
-from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint, ScalingQuery
+from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
@@ -21,7 +14,6 @@ from aisbench_core.warehouse.values import (
     CheckLevel,
     Facets,
     RegionFacts,
-    RunPage,
     RunRow,
     SeriesEvaluation,
     Validity,
@@ -42,17 +34,12 @@ __all__ = [
     "ExportFormat",
     "ExportTable",
     "Facets",
-    "FieldValues",
     "MetricComparison",
-    "MetricValue",
     "RegionFacts",
-    "RunComparability",
     "RunEvaluation",
-    "RunPage",
     "RunRow",
     "Scaling",
     "ScalingPoint",
-    "ScalingQuery",
     "SeriesEvaluation",
     "Validation",
     "Validity",

@@ -11,7 +11,6 @@ import itertools
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from duckdb import DuckDBPyConnection
@@ -148,14 +147,14 @@ _LOG_ATTRIBUTE = "user.aisbench.log"
 
 def note_log(path: Path) -> None:
     """Store the size of the log; no other process may have the file open."""
-    with suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, AttributeError):
         os.setxattr(path, _LOG_ATTRIBUTE, f"{path.stat().st_mtime_ns} {_log_size(log_of(path))}".encode())
 
 
 def check_log(path: Path) -> None:
     """Raises WarehouseError if the log was deleted or truncated since; no other process may be writing."""
     noted = size = 0
-    with suppress(OSError, AttributeError, ValueError):
+    with contextlib.suppress(OSError, AttributeError, ValueError):
         changed, noted = map(int, os.getxattr(path, _LOG_ATTRIBUTE).split())
         size = _log_size(log_of(path)) if changed == path.stat().st_mtime_ns else noted
     if size < noted:
@@ -172,7 +171,7 @@ def check_log(path: Path) -> None:
 
 def forget_log(path: Path) -> None:
     """Accept the log as it is: a rebuild stores every run again."""
-    with suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, AttributeError):
         os.removexattr(path, _LOG_ATTRIBUTE)
 
 
