@@ -93,7 +93,10 @@ class Facts(NamedTuple):
     @property
     def objections(self) -> Sequence[str]:
         """The problems of collecting, as Messages where their data was stored."""
-        return list_from_json(json.loads(self.problems), self.problems_data) if self.problems else []
+        # Hardly any run has problems, and parsing is asked for by each evaluation.
+        if self.problems in (None, "", "[]"):
+            return []
+        return list_from_json(json.loads(self.problems), self.problems_data)
 
 
 _TIMES = ("created_at", "submitted_at", "started_at", "ended_at", "imported_at")

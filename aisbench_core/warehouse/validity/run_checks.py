@@ -8,6 +8,7 @@ imported result without single cards, and of accuracy on synthetic data.
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -44,6 +45,10 @@ _IN_ORDER, _ALL_ARE = Message("times in their order"), Message("all are")
 def checked(rule_id: str, passed: bool, level: CheckLevel, expected: str, actual: str, evidence: str = "") -> Check:
     """A check that is OK if it passed, and otherwise of this level."""
     return Check(rule_id, CheckLevel.OK if passed else level, expected, actual, evidence)
+
+
+cached_message = lru_cache(maxsize=1024, typed=True)(Message)
+"""A Message with few different values, none of them a Message, from a cache: most runs' are equal."""
 
 
 def listed(sentences: Sequence[str]) -> str:
@@ -183,8 +188,8 @@ def _ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
     cards = expected if facts.card_count is None else facts.card_count
     complete = 0 < expected == facts.cards.stored == usable == cards
     wrong = [*map(_card, facts.cards.unusable), *_miscounted(facts.cards, expected, usable or 0)]
-    actual = Message("{found} of {expected} ranks", found=usable, expected=expected)
-    return checked("V03", complete, level, Message("{count} ranks", count=cards), actual, listed(wrong))
+    actual = cached_message("{found} of {expected} ranks", found=usable, expected=expected)
+    return checked("V03", complete, level, cached_message("{count} ranks", count=cards), actual, listed(wrong))
 
 
 def _miscounted(cards: Cards, expected: int, usable: int) -> Iterator[Message]:
@@ -212,8 +217,8 @@ def _stragglers(facts: Facts, rule: Stragglers, level: CheckLevel) -> Check | No
     if facts.throughput is None or facts.formula_id == AS_REPORTED:
         return None
     cards = facts.cards
-    expected = Message("every rank at {share} of the median or above", share=f"{rule.share * 100:g}%")
-    actual = Message("{count} below", count=cards.slow)
+    expected = cached_message("every rank at {share} of the median or above", share=f"{rule.share * 100:g}%")
+    actual = cached_message("{count} below", count=cards.slow)
     return checked("V05", not cards.slow, level, expected, actual, listed(list(map(_card, cards.slowest))))
 
 
@@ -284,8 +289,10 @@ def _power(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
 
 def _description(facts: Facts, rule: Description, level: CheckLevel) -> Check:
     filled = facts.system_fields or 0
-    expected = Message("{count} of {total} fields", count=rule.fields, total=SYSTEM_FIELDS)
-    return checked("V21", filled >= rule.fields, level, expected, Message("{count} fields", count=filled), _SYSTEM)
+    expected = cached_message("{count} of {total} fields", count=rule.fields, total=SYSTEM_FIELDS)
+    return checked(
+        "V21", filled >= rule.fields, level, expected, cached_message("{count} fields", count=filled), _SYSTEM
+    )
 
 
 def _model(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check | None:
