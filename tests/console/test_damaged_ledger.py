@@ -32,6 +32,16 @@ def test_pages_of_results_are_shown_and_the_menu_names_the_damaged_ledger(open_p
     assert ledger.read_bytes()[:100] == b"\0" * 100
 
 
+def test_home_shows_the_verdicts_without_the_runs_of_the_ledger(open_page: OpenPage, ledger: Path) -> None:
+    assert ledger.exists()
+
+    app = open_page("home")
+
+    tiles = {metric.label: metric.value for metric in app.metric}
+    assert (tiles["Regressed"], tiles["Active"], tiles["Failed"]) == ("0", "–", "–")
+    assert not app.main.error
+
+
 def test_health_shows_the_rest_beside_the_damaged_ledger(open_page: OpenPage, ledger: Path) -> None:
     app = open_page("health")
 

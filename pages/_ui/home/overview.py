@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import streamlit as st
 
+from aisbench_core.errors import DamagedLedger
 from aisbench_core.formats import MISSING, money, nodes_and_cards, number, signed
 from aisbench_core.model import ACTIVE, Run, RunSort, RunState
 from aisbench_core.warehouse.answers.activity import RegionActivity, Usage
@@ -33,16 +35,21 @@ def show_overview(region: RegionFacts | None) -> None:
     st.fragment(_refreshed, run_every=SECONDS)(region)
 
 
+@dataclass(frozen=True, slots=True)
+class _Launches:
+    """What the ledger knows: some of the active runs, how many there are, and those that failed since yesterday."""
+
+    active: Sequence[Run]
+    total: int
+    failed: Sequence[Run]
+
+
 def _refreshed(region: RegionFacts | None) -> None:
     with errors_shown():
-        ledger, verdicts = core().ledger, st.container()  # the verdicts stand above, but may take seconds
-        active, failed = ledger.page(ACTIVE, limit=LISTED), _failed_since(_midnight(days=1))
-        total = ledger.count(ACTIVE)
-        left, right = st.columns(2, gap="large")
-        with left:
-            _show_runs(t("home.active"), t("runs.none_active"), active, total=total)
-        with right:
-            _show_runs(t("home.failed"), t("home.none_failed"), failed[:LISTED], total=len(failed))
+        verdicts = st.container()  # they stand above the rest, but may take seconds
+        launches = _launches()
+        if launches:
+            _show_launches(launches)
         if region:
             query = BoardQuery(region.region, rehearsal=region.rehearsal)
             activity = cached(core().warehouse.activity, query, _midnight(days=DAYS - 1))
@@ -50,9 +57,30 @@ def _refreshed(region: RegionFacts | None) -> None:
             with verdicts:
                 with st.spinner(t("home.reading"), show_time=True):
                     regressions = cached(core().warehouse.regressions, query)
-                _show_counts(regressions, activity, total, len(failed), rehearsal=region.rehearsal)
+                _show_counts(regressions, activity, launches)
                 show_changed(regressions, region)
         st.caption(t("home.updated", at=when(core().clock(), "%H:%M:%S")))
+
+
+def _launches() -> _Launches | None:
+    """None where the ledger is damaged, which the menu says: recorded results can still be shown."""
+    ledger = core().ledger
+    try:
+        latest = ledger.page({RunState.FAILED}, limit=MOST_FAILED, sort=RunSort.ENDED)
+        active, total = ledger.page(ACTIVE, limit=LISTED), ledger.count(ACTIVE)
+    except DamagedLedger:
+        return None
+    since = _midnight(days=1)
+    return _Launches(active, total, [run for run in latest if run.ended_at and run.ended_at >= since])
+
+
+def _show_launches(launches: _Launches) -> None:
+    left, right = st.columns(2, gap="large")
+    with left:
+        _show_runs(t("home.active"), t("runs.none_active"), launches.active, total=launches.total)
+    with right:
+        failed = launches.failed
+        _show_runs(t("home.failed"), t("home.none_failed"), failed[:LISTED], total=len(failed))
 
 
 def _midnight(days: int) -> datetime:
@@ -61,22 +89,15 @@ def _midnight(days: int) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days)
 
 
-def _failed_since(since: datetime) -> Sequence[Run]:
-    latest = core().ledger.page({RunState.FAILED}, limit=MOST_FAILED, sort=RunSort.ENDED)
-    return [run for run in latest if run.ended_at and run.ended_at >= since]
-
-
-def _show_counts(
-    regressions: Regressions, activity: RegionActivity, active: int, failed: int, *, rehearsal: bool
-) -> None:
+def _show_counts(regressions: Regressions, activity: RegionActivity, launches: _Launches | None) -> None:
     counts = Counter(group.verdict.outcome for group in regressions.groups)
-    hours, spent = _hours(activity.usage, rehearsal=rehearsal)
+    hours, spent = _hours(activity.usage, rehearsal=regressions.rehearsal)
     tiles = {
         "regressed": f"{counts[Outcome.REGRESSION]:,}",
         "improved": f"{counts[Outcome.IMPROVEMENT]:,}",
         "unclear": f"{counts[Outcome.NOT_ENOUGH]:,}",
-        "running": f"{active:,}",
-        "failures": f"{failed:,}",
+        "running": f"{launches.total:,}" if launches else MISSING,
+        "failures": f"{len(launches.failed):,}" if launches else MISSING,
         "node_hours": hours,
     }
     # Their labels are short, so that none is cut at 1280 pixels; the help has the whole sentence.
