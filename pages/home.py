@@ -4,15 +4,18 @@ import streamlit as st
 
 from pages._ui.home.first_steps import show_first_steps
 from pages._ui.home.overview import show_overview
+from pages._ui.shell import saved_views, url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import choose_region, show_rehearsal
 from pages._ui.shell.words import t
 
+url.clear_missing()
 regions = cached(core().warehouse.regions)
 with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
     st.title(t("menu.home"))
     region = choose_region(regions) if regions else None
 if region:
+    saved_views.show_missing()
     show_rehearsal(region)
     show_overview(region)
 else:

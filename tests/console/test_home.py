@@ -120,3 +120,12 @@ def test_node_hours_cost_what_the_profile_says_and_rehearsals_nothing(open_page:
     assert "50.00 EUR" in real.metric[-1].help
     assert "EUR" not in rehearsals.metric[-1].help
     assert "Rehearsal" in texts(rehearsals)
+
+
+def test_a_region_that_does_not_exist_is_named_and_another_is_shown(open_page: OpenPage, data_dir: Path) -> None:
+    recorded(data_dir, a.record())
+
+    app = open_page("home", region="gone")
+
+    assert "Region: gone" in texts(app)
+    assert app.metric

@@ -281,3 +281,13 @@ def test_without_repeats_nothing_is_claimed(open_page: OpenPage, used: Path) -> 
     assert used.exists()
 
     assert not open_page("compare", ids=["run-n4-0", "run-new-0"]).code
+
+
+def test_active_filters_are_listed_and_those_that_are_ignored_are_not(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    said = texts(open_page("leaderboard", nodes="2", model="gone")).replace("\\", "")
+
+    assert ":blue-badge[Nodes: 2]" in said
+    assert "Model: gone" in said  # in the warning only
+    assert ":blue-badge[Model" not in said

@@ -87,14 +87,20 @@ def _choose_validity(query: BoardQuery) -> BoardQuery:
 
 
 def show_active_filters() -> None:
-    """What the URL filters by, since the filters themselves are behind a button."""
-    if not any(name in st.query_params for name in FILTERS):
+    """What the list is filtered by, since the filters themselves are behind a button."""
+    ignored = url.missing()
+    active = [
+        (name, value)
+        for name in FILTERS
+        for value in st.query_params.get_all(name)
+        if value not in ignored.get(name, ())
+    ]
+    if not active:
         return
     with st.container(horizontal=True, key="active-filters"):
-        for name in FILTERS:
-            for value in st.query_params.get_all(name):
-                label = t(_LABELS.get(name, f"board.{name}"))
-                st.badge(plain(label if name == "invalid" else f"{label}: {clipped(value)}"), color="blue")
+        for name, value in active:
+            label = t(_LABELS.get(name, f"board.{name}"))
+            st.badge(plain(label if name == "invalid" else f"{label}: {clipped(value)}"), color="blue")
 
 
 def show_groups(query: BoardQuery) -> None:
