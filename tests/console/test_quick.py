@@ -28,7 +28,7 @@ def test_what_a_page_has_loaded_is_not_looked_through_for_garbage_after_its_next
 
 def test_charts_say_what_their_columns_are() -> None:
     """Of a bare text Altair finds out by comparing each of its schemas, which takes 3 ms."""
-    trees = {path.name: ast.parse(path.read_text("utf-8")) for path in files_of("pages")}
+    trees = {str(path): ast.parse(path.read_text("utf-8")) for path in files_of("pages")}
 
     found = {name: list(_encoded(tree)) for name, tree in trees.items()}
 

@@ -21,7 +21,7 @@ RESULTS: list[tuple[str, dict[str, object]]] = [
     ("leaderboard", {}),
     ("compare", {"ids": BOTH}),
     ("scaling", {"run": DONE_RUN}),
-    ("history", {"run": DONE_RUN}),
+    ("history", {"region": "cn-north-9", "nodes": "1"}),
     ("health", {}),
     ("runs", {}),
     ("live", {"run": DONE_RUN}),
@@ -31,7 +31,7 @@ PRESSED: list[tuple[str, dict[str, object], dict[str, str]]] = [
     ("leaderboard", {}, {"view-name": "Mine", "view-save": ""}),
     ("live", {"run": DONE_RUN}, {"annotation-tags": "good", "annotation-save": ""}),
     ("runs", {}, {f"collect-{FAILED_RUN}": ""}),
-    ("history", {}, {"mark-baseline": ""}),
+    ("history", {"region": "cn-north-9", "nodes": "1"}, {"mark-baseline": ""}),
 ]
 
 

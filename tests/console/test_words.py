@@ -38,6 +38,8 @@ from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, HISTORY_SORTS, RU
 from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.values import Validity
 from pages._ui.compare.comparability import DECISIVE, KINDS
+from pages._ui.home.first_steps import STEPS
+from pages._ui.home.overview import TILES
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, Words, catalogue, first_language
 from tests import records as a
@@ -64,6 +66,11 @@ NAMED_BY_VALUES = (
     | _family("comparability", [verdict.name.lower() for verdict in Comparability])
     | _family("menu", [page.stem for page in navigation.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
+    | _family("menu", filter(None, navigation.SECTIONS))
+    | _family("home", [f"step_{step}{part}" for step, _ in STEPS for part in ("", "_help")])
+    | _family("home", [f"tile_{tile}{part}" for tile in TILES for part in ("", "_help")])
+    | _family("home", [f"{key}{part}" for key in ("slower", "faster") for part in ("", "_since")])
+    | _family("compare", ["slower", "faster", "no_difference", "per_card", "per_node"])
     | _family("origin", ["every", *Origin])
     | _family("files", ExportTable)
     | _family("reproduce", [each.name.lower() for each in Sameness])

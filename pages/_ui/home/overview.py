@@ -26,6 +26,8 @@ from pages._ui.shell.words import t
 SECONDS = 30  # between refreshes
 DAYS = 7  # of records and node hours: today and the days before it
 
+TILES = ("regressed", "improved", "unclear", "running", "failures", "node_hours")  # counts on top
+
 LISTED = 5  # active runs, and failed ones, that are shown; the page of runs has all
 MOST_FAILED = 100  # how many failed runs are looked at for those since yesterday
 
@@ -92,16 +94,16 @@ def _midnight(days: int) -> datetime:
 def _show_counts(regressions: Regressions, activity: RegionActivity, launches: _Launches | None) -> None:
     counts = Counter(group.verdict.outcome for group in regressions.groups)
     hours, spent = _hours(activity.usage, rehearsal=regressions.rehearsal)
-    tiles = {
-        "regressed": f"{counts[Outcome.REGRESSION]:,}",
-        "improved": f"{counts[Outcome.IMPROVEMENT]:,}",
-        "unclear": f"{counts[Outcome.NOT_ENOUGH]:,}",
-        "running": f"{launches.total:,}" if launches else MISSING,
-        "failures": f"{len(launches.failed):,}" if launches else MISSING,
-        "node_hours": hours,
-    }
+    values = (
+        f"{counts[Outcome.REGRESSION]:,}",
+        f"{counts[Outcome.IMPROVEMENT]:,}",
+        f"{counts[Outcome.NOT_ENOUGH]:,}",
+        f"{launches.total:,}" if launches else MISSING,
+        f"{len(launches.failed):,}" if launches else MISSING,
+        hours,
+    )
     # Their labels are short, so that none is cut at 1280 pixels; the help has the whole sentence.
-    for column, (name, value) in zip(st.columns(len(tiles)), tiles.items(), strict=True):
+    for column, name, value in zip(st.columns(len(TILES)), TILES, values, strict=True):
         help_text = t(f"home.tile_{name}_help", days=DAYS)
         spending = f" {spent}" if name == "node_hours" else ""
         column.metric(t(f"home.tile_{name}"), value, border=True, help=help_text + spending)
