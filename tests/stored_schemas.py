@@ -51,7 +51,7 @@ def fill_ledger(file: Path) -> None:
     ledger.beat("follower", a.T0)
     SeriesLedger(ledger).add(series, attempts, event("launched", "s-1"), token="dialog-2")
     SeriesLedger(ledger).admit(attempts[0], replace(a.run("r-3"), series_id="s-1", version=0), event("admitted", "r-3"))
-    SeriesLedger(ledger).set_trouble("s-1", "the budget is used up")
+    SeriesLedger(ledger).set_launch_error("s-1", "the budget is used up")
 
 
 def event(message: str, run_id: str = "r-1") -> Event:

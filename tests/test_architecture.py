@@ -15,7 +15,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "sqlite3": frozenset(
         {
             "aisbench_core/mlflow",
-            *(f"aisbench_core/running/ledger{part}.py" for part in ("", "_file", "_rows", "_schema", "_series")),
+            *(f"aisbench_core/running/ledger{part}.py" for part in ("", "_file", "_schema", "_series")),
         }
     ),
     "filelock": frozenset(

@@ -1,4 +1,4 @@
-"""The code of a run: the files to upload, and one hash over all of them."""
+"""The code of a run: its files, one hash over all of them, and the upload of those that OBS does not hold."""
 
 import hashlib
 import os
@@ -6,13 +6,14 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.code_folder import NEVER_UPLOADED
 from aisbench_core.authoring.workloads import REPORTER, Workload
-from aisbench_core.errors import ConfigError
+from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
+from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import RunSpec, canonical_json
 from aisbench_core.private_files import write_whole
@@ -23,6 +24,9 @@ REMEMBERED = 20_000
 
 # A file changed later than this many seconds ago is read again: some file systems would tell no second change.
 SETTLED_S = 2.0
+
+# Bytes from which a file is kept once for all code, because sending it again costs minutes and copying it does not.
+LARGE = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +116,53 @@ def _hashes(source: str, _state: tuple[int, ...]) -> tuple[int, str, str]:
             sha256.update(block)
             size += len(block)
     return size, md5.hexdigest(), sha256.hexdigest()
+
+
+def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str, on_progress: OnProgress) -> int:
+    """Make `directory` in OBS equal to the code; returns the number of files sent or copied.
+
+    Large files, such as packages, are sent once to `shared`, in a directory named by their hash, and copied inside OBS.
+    Raises CloudUnavailable when the directory differs afterwards: a file was edited meanwhile, or got lost."""
+    missing = _missing(objects, code, directory)
+    on_progress(len(code.files) - len(missing), len(code.files))
+    if not missing:
+        return 0
+    there = len(code.files) - len(missing)
+    large = {
+        file.name: f"{shared}{file.sha256}/{PurePosixPath(file.name).name}" for file in missing if file.size >= LARGE
+    }
+    sent = [file for file in missing if file.name not in large or not _is_equal(file, objects.head(large[file.name]))]
+    copied = len(missing) - len(sent)
+    objects.put_many(
+        [(large.get(file.name, directory + file.name), file.source) for file in sent],
+        lambda done, _: on_progress(there + copied + done, len(code.files)),
+    )
+    for file in missing:
+        if file.name in large:
+            try:
+                objects.copy(large[file.name], directory + file.name)
+            except CloudRejected:  # an OBS that refuses to copy
+                objects.put(directory + file.name, file.source)
+    lost = _missing(objects, code, directory)
+    if lost:
+        raise CloudUnavailable(
+            Message(
+                "{lost} of {count} files are not as they were sent, first of all {file}",
+                lost=len(lost),
+                count=len(missing),
+                file=lost[0].name,
+            ),
+            operation=Message("upload code"),
+            hint=Message("it is tried again; do not edit the code while it is uploaded"),
+        )
+    return len(missing)
+
+
+def _missing(objects: ObjectStore, code: CodeManifest, directory: str) -> list[CodeFile]:
+    stored = {stat.path.removeprefix(directory): stat for stat in objects.list(directory)}
+    return [file for file in code.files if not _is_equal(file, stored.get(file.name))]
+
+
+def _is_equal(file: CodeFile, stat: ObjectStat | None) -> bool:
+    # The ETag of a multipart upload holds a "-" and is no MD5 of the file; each part was verified by itself.
+    return stat is not None and stat.size == file.size and ("-" in stat.etag or stat.etag == file.md5)

@@ -1,20 +1,28 @@
-"""Opens the ledger's file for one operation; reading needs no free disk space."""
+"""Opens the ledger's file for one operation; reading needs no free disk space.
+
+In a read-only folder a copy is read: SQLite creates files beside a WAL database even to read it. `immutable=1` needs no
+copy, but silently ignores what only the WAL holds, and assumes that nobody writes, while a folder that is read-only
+here may be mounted writable elsewhere.
+"""
 
 import fcntl
 import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from aisbench_core.errors import AisbenchError, DamagedLedger, DiskError
+from aisbench_core.errors import AisbenchError, DamagedLedger, DiskError, disk_error, full_disks_named
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.private_files import is_read_only, make_private_file, make_private_folder
-from aisbench_core.running.ledger_copy import temporary_copy
 
 BUSY_SECONDS = 30.0
-LOOK_AGAIN_S = 0.002
+LOCK_POLL_S = 0.002
+COPY_SECONDS = 10.0
+COPY_POLL_S = 0.01
 # The low byte of SQLite's extended result codes is the primary code (sqlite.org/rescode.html).
 PRIMARY = 0xFF
 
@@ -29,9 +37,8 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         with _connected(path) as con:
             yield con
     except sqlite3.Error as error:
-        if (
-            getattr(error, "sqlite_errorcode", 0) & PRIMARY in _DAMAGED
-        ):  # errors raised by Python's sqlite3 itself have no code
+        # Errors raised by Python's sqlite3 itself have no code.
+        if getattr(error, "sqlite_errorcode", 0) & PRIMARY in _DAMAGED:
             raise _damaged(path, verbatim(error)) from error
         kind = DiskError if isinstance(error, sqlite3.OperationalError) else AisbenchError
         raise kind(
@@ -41,7 +48,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _check_log(path: Path) -> None:
     """Refuse a missing or empty file with a WAL: SQLite would delete the WAL, and the changes that only it holds."""
-    log = path.with_name(f"{path.name}-wal")
+    log = _log(path)
     if _size(log) and not _size(path):  # in this order: a new ledger's file is written before its WAL
         raise _damaged(path, Message("it is missing or empty, but its log {log} is not", log=log.name))
 
@@ -59,10 +66,19 @@ def _damaged(path: Path, why: Message) -> DamagedLedger:
 
 
 def _size(file: Path) -> int:
+    return (_state(file) or (0,))[0]
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _state(file: Path) -> tuple[int, int, int] | None:
     try:
-        return file.stat().st_size
+        stat = file.stat()
     except OSError:
-        return 0
+        return None
+    return stat.st_size, stat.st_ino, stat.st_mtime_ns
 
 
 @contextmanager
@@ -86,6 +102,44 @@ def _connected(path: Path) -> Iterator[sqlite3.Connection]:
         yield con
 
 
+@contextmanager
+def temporary_copy(path: Path) -> Iterator[Path]:
+    """A consistent copy of the file and its WAL for the duration of the context; no file if there is none.
+
+    Raises AisbenchError when they cannot be read, and DiskError when there is no room for the copy."""
+    with full_disks_named():
+        folder = TemporaryDirectory(prefix="aisbench-ledger-")
+    with folder as name:
+        copy = Path(name) / path.name
+        _copy_unchanged(path, copy)
+        yield copy
+
+
+def _copy_unchanged(path: Path, copy: Path) -> None:
+    """Copy both, again until neither has changed while they were copied."""
+    deadline = time.monotonic() + COPY_SECONDS
+    while True:
+        before = _state(path), _state(_log(path))
+        try:
+            _copy(path, copy)
+            _copy(_log(path), _log(copy))
+        except OSError as error:
+            refused = AisbenchError(
+                Message("the ledger {path} cannot be read: {reason}", path=path, reason=error.strerror),
+                Message("make it readable for this user"),
+            )
+            raise disk_error(error, copy) or refused from error
+        if before == (_state(path), _state(_log(path))):
+            return
+        _wait(deadline, COPY_POLL_S)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        shutil.copyfile(source, target)
+
+
 def _connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
     """`exclusive`: keep the WAL index in memory instead of in a shared -shm file, which needs free disk space."""
     con = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
@@ -93,9 +147,8 @@ def _connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
         con.row_factory = sqlite3.Row
         if exclusive:
             con.execute("pragma locking_mode = exclusive")
-        con.execute(
-            "pragma synchronous = full"
-        )  # opens the file; and a launch must survive a power cut, because its job costs money
+        # Opens the file; and a launch must survive a power cut, because its job costs money.
+        con.execute("pragma synchronous = full")
     except BaseException:
         con.close()
         raise
@@ -107,21 +160,21 @@ def _alone(folder: Path) -> Iterator[None]:
     """One process and thread at a time: two connections in exclusive mode block each other."""
     handle, deadline = os.open(folder, os.O_RDONLY), time.monotonic() + BUSY_SECONDS
     try:
-        while not _locked(handle):
-            if time.monotonic() > deadline:
-                raise AisbenchError(Message("the ledger is in use by other processes"), Message("try again"))
-            time.sleep(LOOK_AGAIN_S)
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                _wait(deadline, LOCK_POLL_S)
         yield
     finally:
         os.close(handle)
 
 
-def _locked(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _wait(deadline: float, seconds: float) -> None:
+    if time.monotonic() > deadline:
+        raise AisbenchError(Message("the ledger is in use by other processes"), Message("try again"))
+    time.sleep(seconds)
 
 
 def _advice(reason: str) -> Message:

@@ -9,8 +9,7 @@ from pydantic import TypeAdapter
 from aisbench_core.errors import SeriesNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, to_json
 from aisbench_core.model import ACTIVE, Attempt, Event, Run, Series, SeriesPlan, SeriesRow
-from aisbench_core.running.ledger import LAST_LETTER, Ledger
-from aisbench_core.running.ledger_rows import add_event, as_text, as_time, insert_run, run_of
+from aisbench_core.running.ledger import Ledger, add_event, as_text, as_time, insert, marks, row_of, run_of
 
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 
@@ -23,39 +22,33 @@ class SeriesLedger:
 
     def add(self, series: Series, attempts: Sequence[Attempt], event: Event, token: str = "") -> Series:
         """Store a series with the first attempt at each cell, in one transaction. A token is stored once."""
+        row = {
+            "series_id": series.series_id,
+            "name": series.plan.name,
+            "profile": series.profile,
+            "plan": series.plan.model_dump_json(),
+            "cells": _ROWS.dump_json(series.rows).decode(),
+            "created_at": as_text(series.created_at),
+            "created_by": series.created_by,
+            "budget": series.budget,
+            "trouble": "",
+            "token": token or None,
+        }
         with self._ledger.transaction() as con:
             earlier = con.execute("select * from series where token = ?", [token]).fetchone() if token else None
             if earlier:
                 return _series(earlier)
-            con.execute(
-                "insert into series (series_id, name, profile, plan, cells, created_at, created_by, budget, trouble,"
-                " token) values (?, ?, ?, ?, ?, ?, ?, ?, '', ?)",
-                [
-                    series.series_id,
-                    series.plan.name,
-                    series.profile,
-                    series.plan.model_dump_json(),
-                    _ROWS.dump_json(series.rows).decode(),
-                    as_text(series.created_at),
-                    series.created_by,
-                    series.budget,
-                    token or None,
-                ],
-            )
+            insert(con, "series", row)
             _add_attempts(con, attempts)
             add_event(con, event)
         return series
 
     def get(self, series_id: str) -> Series:
         """One series by its id or a unique prefix of it. Raises SeriesNotFound."""
-        with self._ledger.connection() as con:
-            row = con.execute(
-                "select * from series where series_id >= ? and series_id < ? order by series_id limit 2",
-                [series_id, series_id + LAST_LETTER],
-            ).fetchall()
-        if series_id and (len(row) == 1 or (row and row[0]["series_id"] == series_id)):
-            return _series(row[0])
-        if row:
+        found = self._ledger.starting_with("series", "series_id", series_id)
+        if len(found) == 1:
+            return _series(found[0])
+        if found:
             raise SeriesNotFound(
                 Message("several series start with {start!r}", start=series_id),
                 Message("enter more characters of the id"),
@@ -67,16 +60,13 @@ class SeriesLedger:
 
     def listed(self) -> list[tuple[datetime, str]]:
         """Launch time and id of every series."""
-        with self._ledger.connection() as con:
-            rows = con.execute("select created_at, series_id from series").fetchall()
+        rows = self._ledger.rows("select created_at, series_id from series")
         return [(as_time(row["created_at"]), row["series_id"]) for row in rows]
 
     def of(self, series_ids: Collection[str]) -> list[Series]:
         """Those of the series that this ledger has."""
-        marks = ", ".join("?" for _ in series_ids)
-        query = f"select * from series where series_id in ({marks})"  # noqa: S608  # only ? marks
-        with self._ledger.connection() as con:
-            return [_series(row) for row in con.execute(query, list(series_ids))]
+        query = f"select * from series where series_id in {marks(series_ids)}"  # noqa: S608  # only ? marks
+        return [_series(row) for row in self._ledger.rows(query, series_ids)]
 
     def waiting(self) -> list[Series]:
         """Series with cells still to be launched, oldest first."""
@@ -84,29 +74,24 @@ class SeriesLedger:
             "select * from series where series_id in"
             " (select series_id from attempts where run_id = '' and cancelled = 0) order by created_at, series_id"
         )
-        with self._ledger.connection() as con:
-            return [_series(row) for row in con.execute(query)]
+        return [_series(row) for row in self._ledger.rows(query)]
 
     def attempts(self, series_ids: Collection[str]) -> list[Attempt]:
         """All attempts at the cells of these series, in launch order."""
-        marks = ", ".join("?" for _ in series_ids)
-        query = f"select * from attempts where series_id in ({marks}) order by series_id, number, cell"  # noqa: S608  # only ? marks
-        with self._ledger.connection() as con:
-            return [_attempt(row) for row in con.execute(query, list(series_ids))]
+        query = f"select * from attempts where series_id in {marks(series_ids)} order by series_id, number, cell"  # noqa: S608  # only ? marks
+        return [_attempt(row) for row in self._ledger.rows(query, series_ids)]
 
     def runs(self, series_ids: Collection[str]) -> list[Run]:
         """The runs of these series, oldest first."""
-        marks = ", ".join("?" for _ in series_ids)
-        query = f"select * from runs where series_id <> '' and series_id in ({marks}) order by created_at, run_id"  # noqa: S608  # only ? marks
-        with self._ledger.connection() as con:
-            return [run_of(row) for row in con.execute(query, list(series_ids))]
+        query = (
+            f"select * from runs where series_id <> '' and series_id in {marks(series_ids)} order by created_at, run_id"  # noqa: S608  # only ? marks
+        )
+        return [run_of(row) for row in self._ledger.rows(query, series_ids)]
 
     def active(self) -> list[Run]:
         """The active runs of all series."""
-        marks = ", ".join("?" for _ in ACTIVE)
-        query = f"select * from runs where series_id <> '' and state in ({marks})"  # noqa: S608  # only ? marks
-        with self._ledger.connection() as con:
-            return [run_of(row) for row in con.execute(query, sorted(ACTIVE))]
+        query = f"select * from runs where series_id <> '' and state in {marks(ACTIVE)}"  # noqa: S608  # only ? marks
+        return [run_of(row) for row in self._ledger.rows(query, ACTIVE)]
 
     def admit(self, attempt: Attempt, run: Run, event: Event) -> Run:
         """Store the run of an attempt, once. Raises StaleRun when the attempt has a run already, or was cancelled."""
@@ -124,7 +109,7 @@ class SeriesLedger:
                         series_id=attempt.series_id,
                     )
                 )
-            insert_run(con, run)
+            insert(con, "runs", row_of(run))
             add_event(con, event)
         return run
 
@@ -149,22 +134,14 @@ class SeriesLedger:
             con.execute("update series set budget = ? where series_id = ?", [budget, series_id])
             add_event(con, event)
 
-    def set_trouble(self, series_id: str, trouble: str, event: Event | None = None) -> None:
+    def set_launch_error(self, series_id: str, error: str, event: Event | None = None) -> None:
         """Store why the next cell cannot be launched; empty clears it."""
         with self._ledger.transaction() as con:
             con.execute(
                 "update series set trouble = ?, trouble_data = ? where series_id = ?",
-                [trouble, to_json(trouble), series_id],
+                [error, to_json(error), series_id],
             )
             add_event(con, event)
-
-    def note(self, event: Event) -> None:
-        """Store an event of a series; its `run_id` is the id of the series."""
-        self._ledger.note(event)
-
-    def events(self, series_id: str) -> list[Event]:
-        """The events of a series as a whole, oldest first."""
-        return self._ledger.events(series_id)
 
 
 def _add_attempts(con: sqlite3.Connection, attempts: Sequence[Attempt]) -> None:

@@ -18,11 +18,9 @@ from aisbench_core.model import Clock, JobStatus, Level, Phase, Progress, Run, R
 from aisbench_core.preflight.offline import preflight
 from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, run_paths
-from aisbench_core.running.code import CodeManifest, files_beside, read_code
+from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.log_pace import LogPace
 from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.running.upload import upload
 from aisbench_core.settings import Settings
 
 SAMPLE_SECONDS = 60.0
@@ -52,7 +50,7 @@ class Steps:
         self._leaving = leaving
         self._secrets = JobSecrets(settings)
         self._sampled: dict[str, datetime] = {}
-        self._log_pace = LogPace(settings.poll_seconds)
+        self._log_pace = logs.LogPace(settings.poll_seconds)
 
     def folder(self, run: Run) -> RunFolder:
         """The run's folder on this machine."""

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from aisbench_core.errors import AisbenchError, StaleRun
 from aisbench_core.messages import Message
 from aisbench_core.model import Attempt, Clock, Event, Level, Run, Series
+from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.series.snapshot import SeriesSnapshot
 
@@ -29,6 +30,7 @@ Pool = tuple[str, str]
 class Admitting:
     """Visits every series with cells to launch, oldest first. For one thread at a time."""
 
+    events: Ledger
     ledger: SeriesLedger
     launch: Launch
     clock: Clock
@@ -82,15 +84,15 @@ class Admitting:
         if series.launch_error != str(error):
             LOG.warning("series %s: %s", series.series_id, error)
             event = Event(series.series_id, self.clock(), "follower", Level.ERROR, _held(error.sentence))
-            self.ledger.set_trouble(series.series_id, error.sentence, event)
+            self.ledger.set_launch_error(series.series_id, error.sentence, event)
 
     def _go_on(self, series: Series) -> None:
         self._later.pop(series.series_id, None)
         if series.launch_error:
-            self.ledger.set_trouble(series.series_id, "")
+            self.ledger.set_launch_error(series.series_id, "")
 
     def _note(self, series: Series, level: Level, message: Message) -> None:
-        self.ledger.note(Event(series.series_id, self.clock(), "follower", level, message))
+        self.events.note(Event(series.series_id, self.clock(), "follower", level, message))
 
 
 def _held(why: Message) -> Message:

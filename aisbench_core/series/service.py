@@ -58,6 +58,7 @@ class SeriesService:
         runs: Runs,
         clock: Clock,
     ) -> None:
+        self._events = ledger
         self._ledger = SeriesLedger(ledger)
         self._files = files
         self._warehouse = warehouse
@@ -202,7 +203,7 @@ class SeriesService:
 
     def admission(self) -> Callable[[], None]:
         """The function that a follower calls at every tick: it launches the cells for which there is room."""
-        return Admitting(self._ledger, self.launch_cell, self._clock).admit
+        return Admitting(self._events, self._ledger, self.launch_cell, self._clock).admit
 
     def _drafted(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
         chosen = self._regions.profile(profile)
@@ -223,7 +224,7 @@ class SeriesService:
                     now,
                 ),
                 recorded,
-                self._ledger.events(series.series_id),
+                self._events.events(series.series_id),
                 verdicts,
             )
             for series in several

@@ -10,8 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from aisbench_core.model import Run
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_rows import insert_run
+from aisbench_core.running.ledger import Ledger, insert, row_of
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.group_statistics import settle
 from aisbench_core.warehouse.store import warehouse_file
@@ -75,7 +74,7 @@ def launch_as_many(folder: Path) -> None:
         return
     with ledger.transaction() as con:
         for record in many_runs.many_runs(LAUNCHED_FIRST):
-            insert_run(con, record.run)
+            insert(con, "runs", row_of(record.run))
     names = [field.name for field in fields(Run)] + ["workload"]
     with ledger.transaction() as con:
         for copy in range(1, LAUNCHED // LAUNCHED_FIRST):

@@ -13,7 +13,7 @@ import pytest
 from aisbench_core.model import RunState
 from aisbench_core.private_files import restrict_access
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_copy import temporary_copy
+from aisbench_core.running.ledger_file import temporary_copy
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.read_only_folder import by_mode, by_mount, content, run

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aisbench_core.running.log_pace import QUIET_SECONDS, REQUESTS_PER_SECOND, LogPace
+from aisbench_core.running.logs import QUIET_SECONDS, REQUESTS_PER_SECOND, LogPace
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -11,8 +11,7 @@ from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.errors import CloudRejected
 from aisbench_core.messages import verbatim
 from aisbench_core.model import RunSpec
-from aisbench_core.running.code import CodeManifest, read_code
-from aisbench_core.running.upload import LARGE, upload
+from aisbench_core.running.code import LARGE, CodeManifest, read_code, upload
 from aisbench_core.settings import HOME
 from tests.memory_store import MemoryStore
 

@@ -27,7 +27,6 @@ SQL = re.compile(
 SQL_PLACES = (
     "aisbench_core/running/ledger.py",
     "aisbench_core/running/ledger_file.py",
-    "aisbench_core/running/ledger_rows.py",
     "aisbench_core/running/ledger_schema.py",
     "aisbench_core/running/ledger_series.py",
     "aisbench_core/mlflow",
