@@ -1,23 +1,24 @@
-"""Configure: a draft as a form or as YAML, its preflight findings, its cost, and the launch."""
+"""New run: a draft as a form or as YAML, its preflight findings, its cost, and the launch."""
 
 import streamlit as st
 
-from pages._ui.configure import clones, drafts, form, launch, upstream_export, upstream_import
+from pages._ui.configure import clones, draft_list, drafts, form, launch, upstream_export, upstream_import
 from pages._ui.series.form import link_to_form
-from pages._ui.shell import navigation, url
+from pages._ui.shell import url
 from pages._ui.shell.findings import show_all
+from pages._ui.shell.status import heading
 from pages._ui.shell.words import t
 
 drafts.reopen_last()
-st.title(t("configure.title"))
+heading().title(t("configure.title"))
 
+draft_list.show_drafts()
 difference = st.container()
-if drafts.draft_name() != drafts.MINE:
-    navigation.link(navigation.CONFIGURE, t("configure.own_draft"), {"draft": drafts.MINE})
 left, right = st.columns([2, 1], gap="large")
 with right:
     profile = launch.choose_profile()
 draft = drafts.read_draft()
+draft_list.watch_draft()
 with difference:
     clones.show_difference(draft, profile)
 with left:

@@ -4,12 +4,13 @@ import streamlit as st
 
 from pages._ui.runs.cards import show_stop_dialog
 from pages._ui.runs.live import follow_all, follow_one
+from pages._ui.shell.status import heading
 from pages._ui.shell.words import t
 
 run_id = st.query_params.get("run", "")
 if run_id:
     follow_one(run_id)
 else:
-    st.title(t("live.title"))
+    heading().title(t("live.title"))
     follow_all()
 show_stop_dialog()

@@ -10,9 +10,10 @@ from pages._ui.runs.region_jobs import show_region_jobs, show_stop_job_dialog
 from pages._ui.shell.core import core
 from pages._ui.shell.listing import choose_sort, choose_text
 from pages._ui.shell.navigation import CONFIGURE, link
+from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.words import t
 
-st.title(t("runs.title"))
+heading().title(t("runs.title"))
 with st.container(horizontal=True, vertical_alignment="bottom"):
     text = choose_text(t("runs.filter"), t("runs.search"))
     sort, descending = choose_sort(list(RunSort), RunSort.LAUNCHED)
@@ -21,6 +22,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 # Before anything is drawn: what changes while the page is drawn is noticed, too.
 state = run_list.state_of_list(text, sort, descending)
 active, ended = core().ledger.count(ACTIVE, text), core().ledger.count(TERMINAL, text)
+title_tab(f"▶ {active:,} {t('runs.title')}" if active else t("runs.title"))
 st.header(t("runs.active", count=f"{active:,}"))
 shown = run_list.show_active(text, sort, descending, active)
 st.header(t("runs.ended", count=f"{ended:,}"))

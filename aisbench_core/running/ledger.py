@@ -198,6 +198,12 @@ class Ledger:
         """The draft, or None."""
         return next((str(row["text"]) for row in self.rows("select text from drafts where key = ?", [key])), None)
 
+    def drafts(self, part: str, limit: int) -> list[tuple[str, str, datetime]]:
+        """Key, text and time of the last change of drafts with `part` in their key, the newest first."""
+        query = "select key, text, at from drafts where instr(key, ?) > 0 order by at desc limit ?"
+        with self.connection() as con:
+            return [(row["key"], row["text"], as_time(row["at"])) for row in con.execute(query, [part, limit])]
+
     def rename_draft(self, key: str, new: str) -> None:
         """Give a draft another key, unless that key has one; a missing draft is ignored."""
         with self.transaction() as con:

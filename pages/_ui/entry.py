@@ -9,7 +9,7 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
-from pages._ui.shell.status import show_follower, show_read_only
+from pages._ui.shell.status import show_follower, show_read_only, title_tab
 from pages._ui.shell.words import choose_language, show_languages, t
 
 
@@ -42,6 +42,7 @@ st.logo(Path(__file__).with_name("logo.svg"), size="large")
 with errors_shown():
     choose_language(core().settings.language)
 page = st.navigation(every_page(), position="hidden")
+title_tab(page.title)
 with st.sidebar:
     show_menu()
     show_languages()

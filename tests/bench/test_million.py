@@ -150,7 +150,7 @@ def pages(warehouse: Warehouse) -> Iterator[tuple[str, str, dict[str, str | list
     yield "Series", "series", {}
     yield "Import results", "import", {}
     yield "Health", "health", {}
-    yield "Configure", "configure", {}
+    yield "New run", "configure", {}
 
 
 def test_pages_before_a_million_runs_are_quick_and_small(folder: Path, warehouse: Warehouse) -> None:

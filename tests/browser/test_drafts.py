@@ -153,7 +153,7 @@ def test_the_menu_and_back_lead_to_the_same_draft(visit: Visit) -> None:
     clone = address(visit)[1]["draft"]
 
     visit.menu("Health")
-    visit.menu("Configure")
+    visit.menu("New run")
     by_menu = address(visit)[1]["draft"]
     visit.menu("Health")
     visit.page.go_back()
@@ -162,9 +162,24 @@ def test_the_menu_and_back_lead_to_the_same_draft(visit: Visit) -> None:
 
     assert by_menu == clone
     assert address(visit)[1]["draft"] == clone
-    visit.page.get_by_role("link", name="Your own draft").click()
+    visit.pick(visit.page.get_by_label("Draft", exact=True), re.compile("your own"))
     expect(nodes(visit)).to_have_value("3")
     assert visit.troubles() == []
+
+
+def test_a_change_in_another_tab_is_said_and_shown_on_request(used: ConsoleProcess, visit: Visit) -> None:
+    visit.open("/configure")
+    tab = Visit(visit.page.context.new_page(), used)
+    tab.open("/configure")
+
+    enter(tab, "Nodes", "7")
+    expect(visit.page.get_by_text("This draft was changed in another window.")).to_be_visible()
+    visit.keyed("draft-show").get_by_role("button").click()
+
+    expect(nodes(visit)).to_have_value("7")
+    expect(visit.page.get_by_text("This draft was changed in another window.")).to_have_count(0)
+    assert visit.troubles() == tab.troubles() == []
+    tab.page.close()
 
 
 def nodes(visit: Visit) -> Locator:

@@ -10,7 +10,7 @@ from tests.browser.visit import OpenWindow
 
 MENU = [
     "Home",
-    "Configure",
+    "New run",
     "Runs",
     "Series",
     "Leaderboard",
@@ -24,7 +24,7 @@ MENU = [
 TITLES = {
     "/": "Home",
     "/home": "Home",
-    "/configure": "Configure",
+    "/configure": "New run",
     "/runs": "Runs",
     "/live": "Active runs",
     "/series": "Series",
@@ -60,7 +60,7 @@ def test_the_first_deep_link_to_a_fresh_server_is_met_by_the_entry(
     headers = visit.open(path)
 
     assert visit.menu_titles() == MENU
-    expect(visit.page).to_have_title(title)
+    expect(visit.page).to_have_title(f"{title} – AISBench")
     expect(visit.page.get_by_label("Language")).to_be_visible()
     expect(visit.page.get_by_test_id("stException")).to_have_count(0)
     _assert_nobody_else_has_a_say(headers)

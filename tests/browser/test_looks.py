@@ -127,7 +127,7 @@ def test_the_console_speaks_the_language_of_the_browser(
     visit.open("/")
 
     assert visit.menu_titles()[0] == first
-    expect(visit.page).to_have_title(first)
+    expect(visit.page).to_have_title(f"{first} – AISBench")
 
 
 def test_a_page_is_at_rest_when_the_answer_to_the_last_click_is_drawn(

@@ -23,7 +23,7 @@ def test_a_person_launches_follows_stops_and_compares_runs(console: ConsoleProce
     visit = window(console)
 
     visit.open("/")
-    visit.menu("Configure")
+    visit.menu("New run")
     pick_a_workload(visit)
     type_into(visit, "Nodes", 2)
     type_into(visit, "epochs †", FEW)

@@ -62,7 +62,7 @@ class Visit:
         return answer.headers
 
     def launch_draft(self) -> str:
-        """Launch what Configure shows; the run's id."""
+        """Launch what New run shows; the run's id."""
         self.open("/configure")
         self.keyed("launch").get_by_role("button").click()
         self.keyed("launch-yes").get_by_role("button").click()

@@ -46,7 +46,7 @@ def changes(app: AppTest) -> dict[str, tuple[str, str]]:
 def test_a_clone_shows_what_is_changed_while_one_edits(open_page: OpenPage, digits: Path) -> None:
     app = open_page("live", run=RUN)
     app.button(key="clone-one").click().run()
-    assert app.title[0].value == "Configure"
+    assert app.title[0].value == "New run"
     assert "Same as the original." in texts(app)
     app = open_page("configure", draft=CLONE, profile="sandbox")
 
@@ -97,7 +97,7 @@ def test_compare_and_the_leaderboard_lead_to_drafts_too(open_page: OpenPage, use
 
     app.button(key="clone-ticked").click().run()
 
-    assert app.title[0].value == "Configure"
+    assert app.title[0].value == "New run"
 
 
 def test_a_draft_of_a_run_that_is_gone_can_still_be_edited(open_page: OpenPage, digits: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_run_becomes_a_draft_without_touching_the_own_one(open_page: OpenPage,
 
     app.button(key=f"clone-{DONE_RUN}").click().run()
 
-    assert app.title[0].value == "Configure"
+    assert app.title[0].value == "New run"
     assert draft(used, f"from-{DONE_RUN}.{BROWSER_KEY[:8]}").workload == "mindspore_resnet"
     assert draft(used) == mine
 

@@ -10,7 +10,7 @@ from aisbench_core.authoring.specfile import from_yaml
 from aisbench_core.running.ledger import Ledger
 from pages._ui.shell.words import Language
 from tests import records as a
-from tests.console.conftest import OWN_DRAFT, OpenPage, newest, texts
+from tests.console.conftest import BROWSER_KEY, OWN_DRAFT, OpenPage, newest, texts
 
 CHOICES = ("spec.workload", "spec.framework_version", "spec.flavor", "spec.mode", "spec.log_levels.cann")
 
@@ -122,4 +122,45 @@ def test_the_menu_leads_back_to_the_draft_that_was_open(open_page: OpenPage, led
     app.switch_page("../configure.py").run()
 
     assert app.query_params["draft"] in ("from-gone", ["from-gone"])
+    assert newest(app.selectbox, "spec.workload").value == "mindspore_bert"
+
+
+def test_the_browsers_drafts_are_listed_and_those_of_others_are_not(open_page: OpenPage, ledger: Ledger) -> None:
+    ledger.save_draft(f"from-run-7.{BROWSER_KEY[:8]}", "workload: mindspore_bert\nnode_count: 4\n", a.T0)
+    ledger.save_draft(f"system-run-7.{BROWSER_KEY}", '{"cooling": "air"}', a.T0)
+    ledger.save_draft("from-run-8.somebody", "workload: mindspore_bert\n", a.T0)
+    ledger.save_draft(f"import-1-{BROWSER_KEY[:8]}", "nodes: [", a.T0)
+
+    drafts = newest(open_page("configure").selectbox, "draft")
+
+    assert [option.split(" · ")[:2] for option in drafts.options] == [
+        ["Not changed yet", "your own"],
+        ["mindspore_bert 4 × 1", "from run run-7"],
+        ["Not a valid spec yet", "03-01 08:00"],
+    ]
+    app = drafts.set_value(drafts.options[1]).run()
+    assert newest(app.selectbox, "spec.workload").value == "mindspore_bert"
+
+
+def test_a_new_draft_leaves_the_others_alone(open_page: OpenPage, ledger: Ledger) -> None:
+    app = open_page("configure")
+    app.number_input(key="spec.node_count").set_value(3).run()
+
+    app.button(key="draft-new").click().run()
+
+    assert newest(app.number_input, "spec.node_count").value == 1
+    assert len(newest(app.selectbox, "draft").options) == 2
+    assert "node_count: 3" in (ledger.draft(OWN_DRAFT) or "")
+
+
+def test_a_deleted_draft_comes_back_unchanged(open_page: OpenPage, ledger: Ledger) -> None:
+    ledger.save_draft("nightly", "workload: mindspore_bert\nnode_count: 4\n", a.T0)
+    app = open_page("configure", draft="nightly")
+
+    app.button(key="draft-delete").click().run()
+    assert ledger.draft("nightly") is None
+    assert newest(app.selectbox, "spec.workload").value == "quickstart_digits"
+
+    app.button(key="draft-undo").click().run()
+    assert ledger.draft("nightly") == "workload: mindspore_bert\nnode_count: 4\n"
     assert newest(app.selectbox, "spec.workload").value == "mindspore_bert"

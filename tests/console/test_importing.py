@@ -1,4 +1,4 @@
-"""Import and export on Configure: what was found is shown, keys stay hidden, nothing is kept unasked."""
+"""Import and export on New run: what was found is shown, keys stay hidden, nothing is kept unasked."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A package in the import dialog of Configure: looked at, asked about, made a workload, opened as a draft."""
+"""A package in the import dialog of New run: looked at, asked about, made a workload, opened as a draft."""
 
 from pathlib import Path
 

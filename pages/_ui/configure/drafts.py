@@ -30,7 +30,8 @@ SHARED = "draft"  # the key of the one draft that all browsers shared before eac
 OWN = "browser-"  # prefix of the keys of browsers' own drafts; no URL names them
 FROM = "from-"  # prefix of the keys of clones; the run's id follows, and after a dot the browser
 UNLINKED = (OWN, "system-")  # prefixes of keys that no URL may name; "system-": drafts that are no specs
-OPENED = "draft-opened"  # where the session has the name of the draft that Configure showed last
+STORED = "draft-stored"  # where the session has the key and the text of what it stored last
+OPENED = "draft-opened"  # where the session has the name of the draft that New run showed last
 
 # Fields that do not depend on the workload: they stay when another one is picked.
 COMMON = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
@@ -55,7 +56,12 @@ def draft_name() -> str:
 def draft_key() -> str:
     """The key of the page's draft: the URL's `?draft=`, or the browser's own."""
     name = draft_name()
-    return name if name != MINE else own_draft(OWN, SHARED)
+    return name if name != MINE else own_key()
+
+
+def own_key() -> str:
+    """The key of the browser's own draft."""
+    return own_draft(OWN, SHARED)
 
 
 def reopen_last() -> None:
@@ -112,7 +118,15 @@ def fix(finding: Finding) -> None:
 
 def store_text(text: str, key: str = "") -> None:
     """Store the text as the draft with this key, else the page's, whether or not it is a valid spec."""
-    core().ledger.save_draft(key or draft_key(), text, core().clock())
+    key = key or draft_key()
+    core().ledger.save_draft(key, text, core().clock())
+    st.session_state[STORED] = (key, text)
+
+
+def last_stored(key: str) -> str | None:
+    """What this session stored last as the draft with this key, if anything."""
+    stored, text = st.session_state.get(STORED, ("", ""))
+    return text if stored == key else None
 
 
 @whole
@@ -134,7 +148,11 @@ def clone(original: Original) -> str:
 
 def original_id() -> str:
     """The run that the page's draft is a clone of; empty if it is no clone."""
-    key = draft_key()
+    return run_of(draft_key())
+
+
+def run_of(key: str) -> str:
+    """The run that the draft with this key is a clone of; empty if it is no clone."""
     return key.removeprefix(FROM).partition(".")[0] if key.startswith(FROM) else ""
 
 

@@ -1,4 +1,4 @@
-"""What Configure starts with: a spec that can be launched as it is, and the flavors of a region."""
+"""What New run starts with: a spec that can be launched as it is, and the flavors of a region."""
 
 from collections.abc import Sequence
 

@@ -20,6 +20,7 @@ from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import local, when
+from pages._ui.shell.status import title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -93,9 +94,11 @@ def _midnight(days: int) -> datetime:
 
 def _show_counts(regressions: Regressions, activity: RegionActivity, launches: _Launches | None) -> None:
     counts = Counter(group.verdict.outcome for group in regressions.groups)
+    regressed = counts[Outcome.REGRESSION]
+    title_tab(f"▼ {regressed:,} {t('menu.home')}" if regressed else t("menu.home"))
     hours, spent = _hours(activity.usage, rehearsal=regressions.rehearsal)
     values = (
-        f"{counts[Outcome.REGRESSION]:,}",
+        f"{regressed:,}",
         f"{counts[Outcome.IMPROVEMENT]:,}",
         f"{counts[Outcome.NOT_ENOUGH]:,}",
         f"{launches.total:,}" if launches else MISSING,

@@ -30,6 +30,9 @@ MARKS = {
     RunState.STOPPING: ":material/front_hand:",
 }
 
+# The same for a browser's tab, which shows text only.
+TAB_MARKS = {RunState.COMPLETED: "✓", RunState.FAILED: "✗", RunState.STOPPED: "■", RunState.STOPPING: "■"}
+
 STOPPING = Dialog("stopping")  # about the id of the run to stop
 
 
@@ -42,6 +45,12 @@ def state_badge(run: Run) -> None:
 def run_title(run: Run) -> str:
     """Its name, or its workload's, and its id."""
     return f"{run.spec.name or run.spec.workload} · {run.run_id}"
+
+
+def tab_title(run: Run) -> str:
+    """Its state as a sign, what it is, and nodes × cards: `✓ resnet50 8×8`."""
+    spec = run.spec
+    return f"{TAB_MARKS.get(run.state, '▶')} {spec.name or spec.workload} {spec.node_count}×{spec.cards_per_node}"
 
 
 def run_facts(run: Run) -> str:

@@ -21,6 +21,7 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import link
+from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -40,7 +41,7 @@ def follow_all() -> None:
 
 def follow_one(run_id: str) -> None:
     """One run, kept up to date until it ends."""
-    title = st.empty()
+    title = heading()
     title.title(t("live.title"))  # until it is known that there is such a run
     recorded = _without_ledger(run_id)
     if recorded:
@@ -50,6 +51,7 @@ def follow_one(run_id: str) -> None:
     run = core().ledger.get(run_id)
     ended = run.state.is_terminal
     title.title(plain(cards.run_title(run)))
+    title_tab(cards.tab_title(run))
     st.caption(f"{plain(cards.run_facts(run))} · {cards.started_text(run)}")
     reproduce.show_original(run_id)
     with st.container(horizontal=True, vertical_alignment="center"):

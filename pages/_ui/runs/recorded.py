@@ -23,6 +23,7 @@ from pages._ui.shell.errors import plain, show_sentence
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import link
+from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -31,7 +32,8 @@ MAX_RAW = 20_000  # letters of a result's block on the page; `record.json` in th
 
 def show_recorded(row: RunRow) -> None:
     """The page of a run that is imported, or older than the ledger."""
-    st.title(f"{plain(clipped(row.title, 80))} · {plain(row.run_id)}")
+    title_tab(clipped(row.title, 80))
+    heading().title(f"{plain(clipped(row.title, 80))} · {plain(row.run_id)}")
     record: RunRecord | None = None
     try:
         record = core().imports.record(row.run_id)

@@ -50,7 +50,7 @@ def show_series_form() -> None:
 
 
 def link_to_form(profile: str) -> None:
-    """From a draft on Configure to the form, and the expected hours with it."""
+    """From a draft on New run to the form, and the expected hours with it."""
     hours = {"run_hours": st.query_params["hours"]} if "hours" in st.query_params else {}
     selection = {"new": "1", "draft": drafts.draft_name(), "profile": profile, **hours}
     navigation.link(navigation.SERIES, t("series.as_series"), selection)

@@ -14,6 +14,7 @@ from pages._ui.shell.core import actor, core
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
+from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -25,10 +26,11 @@ QUESTION = Dialog("series-question")  # about `stop` or `rerun`
 
 def follow_series(series_id: str) -> None:
     """One series, kept up to date until it ends."""
-    title = st.empty()
+    title = heading()
     title.title(t("series.title"))  # until it is known that there is such a series
     matrix = core().series.matrix(series_id)
     title.title(plain(series_title(matrix)))
+    title_tab(series_title(matrix))
     st.caption(series_facts(matrix))
     _show_actions(matrix)
     if matrix.can_stop and matrix.hours.budget is not None:

@@ -1,6 +1,7 @@
 """What every page says: whether a follower runs, at the foot of the menu, and that the data folder is read-only."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.private_files import is_read_only
 from pages._ui.shell.core import core
@@ -9,6 +10,16 @@ from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
 
 SECONDS = 10
+
+
+def heading() -> DeltaGenerator:
+    """Where a page's title stands: at one height on all pages, whether or not something stands beside it."""
+    return st.container(horizontal=True).empty()
+
+
+def title_tab(title: str) -> None:
+    """Name the browser's tab: what the page is about, with its state, so that one finds it among others."""
+    st.set_page_config(page_title=f"{title} – AISBench")
 
 
 def show_read_only() -> None:

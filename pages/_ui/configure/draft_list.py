@@ -1,0 +1,122 @@
+"""The browser's drafts: which one is open, a new one, deleting one, and whether another window changed it."""
+
+import secrets
+from functools import lru_cache
+
+import streamlit as st
+
+from aisbench_core.authoring.specfile import from_yaml, to_yaml
+from aisbench_core.errors import AisbenchError
+from pages._ui.configure import drafts
+from pages._ui.configure.first_draft import first_spec, profile_in_url
+from pages._ui.shell import url
+from pages._ui.shell.browser import browser_key
+from pages._ui.shell.callbacks import whole
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.formats import when
+from pages._ui.shell.words import t
+
+SECONDS = 5  # how often the page looks whether another window has changed its draft
+LISTED = 50  # drafts to choose from, the newest first
+
+DELETED = "draft-deleted"  # where the session has the key and the text of the draft that was deleted last
+
+
+def show_drafts() -> None:
+    """The draft that is open, and the way to the others."""
+    named = drafts.draft_name()
+    titles = _titles()
+    titles.setdefault(named, _title(named, core().ledger.draft(drafts.draft_key()) or "", ""))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        url.choice(
+            st.selectbox,
+            "draft",
+            t("drafts.label"),
+            titles,
+            titles.__getitem__,
+            default=named,
+            always=True,
+            width=560,
+            help=t("drafts.help"),
+        )
+        st.button(t("drafts.new"), key="draft-new", icon=":material/add:", on_click=_add)
+        if core().ledger.draft(drafts.draft_key()) is not None:
+            st.button(t("drafts.delete"), key="draft-delete", icon=":material/delete:", on_click=_delete)
+    name, text = st.session_state.get(DELETED, ("", ""))
+    if name:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(t("drafts.deleted", title=plain(_title(name, text, ""))))
+            st.button(t("drafts.undo"), key="draft-undo", icon=":material/undo:", on_click=_restore)
+
+
+def watch_draft() -> None:
+    """Say so when another window changes the draft that is on screen; call it once it was read."""
+    key = drafts.draft_key()
+    shown = core().ledger.draft(key)
+
+    def compare() -> None:
+        with errors_shown():
+            if core().ledger.draft(key) not in (shown, drafts.last_stored(key)):
+                st.info(t("drafts.changed"), icon=":material/sync:")
+                if st.button(t("drafts.show"), key="draft-show"):
+                    st.rerun()
+
+    st.fragment(compare, run_every=SECONDS)()
+
+
+def _titles() -> dict[str, str]:
+    """The title of each draft of this browser, by its name in the URL: its own first, then the newest."""
+    own = drafts.own_key()
+    rows = {
+        key: (text, at)
+        for key, text, at in core().ledger.drafts(browser_key()[:8], LISTED)
+        if key == own or not key.startswith(drafts.UNLINKED)
+    }
+    text, at = rows.pop(own, ("", None))
+    first = {drafts.MINE: _title(drafts.MINE, text, when(at, "%m-%d %H:%M") if at else "")}
+    return first | {key: _title(key, text, when(at, "%m-%d %H:%M")) for key, (text, at) in rows.items()}
+
+
+def _title(name: str, text: str, at: str) -> str:
+    """What it is, of which run it is a draft, and when it was changed."""
+    run = drafts.run_of(name)
+    origin = t("drafts.own") if name == drafts.MINE else t("drafts.of_run", run=run) if run else ""
+    what = (_what(text) or t("drafts.invalid")) if text else t("drafts.untouched")
+    return " · ".join(part for part in (what, origin, at) if part)
+
+
+@lru_cache(maxsize=256)
+def _what(text: str) -> str:
+    """The name or workload of a draft with nodes × cards; empty where it is no valid spec."""
+    try:
+        spec = from_yaml(text)
+    except AisbenchError:
+        return ""
+    return f"{spec.name or spec.workload} {spec.node_count} × {spec.cards_per_node}"
+
+
+@whole
+def _add() -> None:
+    key = f"draft-{secrets.token_hex(4)}-{browser_key()[:8]}"
+    drafts.store_text(to_yaml(first_spec(profile_in_url())), key)
+    st.query_params["draft"] = key
+
+
+@whole
+def _delete() -> None:
+    key = drafts.draft_key()
+    text = core().ledger.draft(key)
+    if text is None:
+        return
+    st.session_state[DELETED] = (drafts.draft_name(), text)
+    drafts.discard_draft()
+    st.query_params["draft"] = drafts.MINE
+
+
+@whole
+def _restore() -> None:
+    name, text = st.session_state.pop(DELETED, ("", ""))
+    if name:
+        st.query_params["draft"] = name
+        drafts.store_text(text)
