@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._ui.configure import clones, draft_list, drafts, form, launch, upstream_export, upstream_import
+from pages._ui.configure import clones, draft_list, drafts, form, jump, launch, upstream_export, upstream_import
 from pages._ui.series.form import link_to_form
 from pages._ui.shell import url
 from pages._ui.shell.findings import show_all
@@ -33,8 +33,9 @@ with left:
         form.show_draft_form(fields)
 with right:
     if fields and profile:
-        show_all(fields.findings, drafts.fix, unchecked=fields.flavors_missing)
+        show_all(fields.findings, drafts.fix, jump.jump_to, unchecked=fields.flavors_missing)
         launch.show_cost(fields.filled, profile)
         launch.show_launch(fields, profile)
         link_to_form(profile)
         upstream_export.show_upstream_export(fields.spec, profile)
+jump.show_jump()

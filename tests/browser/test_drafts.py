@@ -12,6 +12,8 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Locator, expect
 
+from aisbench_core.running.ledger import Ledger
+from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow, Visit
 from tests.console import seeds
@@ -44,6 +46,13 @@ INTERRUPTED = [(name, pause) for name in ("configure", "series-new", "leaderboar
 LISTED = [name for name in PAGES if not name.startswith("live")]  # the page of a run has no entry in the menu
 INTERRUPTED += [(name, PAUSES_MS[at % 3]) for at, name in enumerate(LISTED) if name not in dict(INTERRUPTED)]
 """Pages of many fields at every pause, the others at one of them."""
+
+
+FOLDED = [
+    ("volumes: [{server_path: '10.0.0.1:/', local_path: relative}]", "Spec as YAML"),
+    ("image_url: own/image:1", "Start command"),
+]
+"""Drafts that preflight complains of, and where the field of the first complaint is."""
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +189,20 @@ def test_a_change_in_another_tab_is_said_and_shown_on_request(used: ConsoleProce
     expect(visit.page.get_by_text("This draft was changed in another window.")).to_have_count(0)
     assert visit.troubles() == tab.troubles() == []
     tab.page.close()
+
+
+@pytest.mark.parametrize(("field", "label"), FOLDED)
+def test_a_finding_leads_to_its_field_even_in_a_folded_group(
+    used: ConsoleProcess, visit: Visit, field: str, label: str
+) -> None:
+    Ledger(used.data_dir / "ledger.sqlite3").save_draft("jump", f"workload: quickstart_digits\n{field}\n", a.T0)
+    visit.open("/configure?draft=jump")
+
+    visit.page.get_by_role("button", name="Go to field").first.click()
+
+    expect(visit.page.get_by_label(label, exact=True)).to_be_focused()
+    expect(visit.page.get_by_label(label, exact=True)).to_be_in_viewport()
+    assert visit.troubles() == []
 
 
 def nodes(visit: Visit) -> Locator:

@@ -67,6 +67,9 @@ def show_draft_form(form: Form) -> None:
     for channel in drafts.input_channels(form.workload, form.filled):
         _input(form, channel)
     show_field_findings(form.findings, "inputs")
+    if _needs_code(form):
+        st.header(t("configure.code"))
+        _code(form)
     st.header(t("configure.parameters"))
     _parameters(form)
     with st.expander(t("software.title")):
@@ -171,11 +174,26 @@ def _parameters(form: Form) -> None:
         st.caption(t("configure.speed_legend", mark=SPEED))
 
 
-def _more(form: Form) -> None:
-    """What most runs leave alone."""
+def _needs_code(form: Form) -> bool:
+    """Whether the run cannot start without a person's own code or image, so that the fields are never folded."""
+    return not form.workload.ships_code
+
+
+def _code(form: Form) -> None:
     left, right = st.columns(2)
     with left:
-        for field in ("name", "description", "code_dir", "boot_file", "log_path"):
+        text_field(form, "code_dir")
+    with right:
+        text_field(form, "boot_file")
+
+
+def _more(form: Form) -> None:
+    """What most runs leave alone."""
+    if not _needs_code(form):
+        _code(form)
+    left, right = st.columns(2)
+    with left:
+        for field in ("name", "description", "log_path"):
             text_field(form, field)
     with right:
         for field in ("engine_name", "engine_version", "image_url", "command"):

@@ -20,10 +20,17 @@ def has_errors(findings: Sequence[Finding]) -> bool:
     return any(finding.level is Level.ERROR for finding in findings)
 
 
-def show_all(findings: Sequence[Finding], fix: Callable[[Finding], None] | None = None, *, unchecked: str = "") -> None:
+def show_all(
+    findings: Sequence[Finding],
+    fix: Callable[[Finding], None] | None = None,
+    go_to: Callable[[str], None] | None = None,
+    *,
+    unchecked: str = "",
+) -> None:
     """Every finding with its field, errors first; or that there is none.
 
-    `fix` applies what a finding proposes, at a click; `unchecked` is why the region's flavors are not known."""
+    `fix` applies what a finding proposes, at a click, `go_to` shows its field;
+    `unchecked` is why the region's flavors are not known."""
     st.header(t("findings.title"))
     if unchecked:
         text = t("findings.unchecked", reason=plain(t.message(unchecked)))
@@ -34,9 +41,15 @@ def show_all(findings: Sequence[Finding], fix: Callable[[Finding], None] | None 
         name = t.field(finding.field)
         key = f" ({plain(finding.field)})" if name != finding.field else ""  # as YAML calls it
         st.markdown(f"**{plain(name)}**{key} {finding_text(finding)}")
-        if fix and finding.fix:
-            label = t("findings.fix", change=", ".join(_change_text(*change) for change in finding.fix))
-            st.button(label, key=f"fix.{number}", icon=":material/build:", on_click=fix, args=(finding,))
+        with st.container(horizontal=True, gap="small"):
+            if fix and finding.fix:
+                label = t("findings.fix", change=", ".join(_change_text(*change) for change in finding.fix))
+                st.button(label, key=f"fix.{number}", icon=":material/build:", on_click=fix, args=(finding,))
+            if go_to:
+                label, icon = t("findings.go_to"), ":material/my_location:"
+                st.button(
+                    label, key=f"go-to.{number}", type="tertiary", icon=icon, on_click=go_to, args=(finding.field,)
+                )
 
 
 def show_no_findings() -> None:
