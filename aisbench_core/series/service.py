@@ -144,12 +144,19 @@ class SeriesService:
 
     def like(self, series: Series, limit: int = 50) -> list[Series]:
         """Other series of the same workload, newest first, among the newest `limit`."""
+        return [
+            other
+            for other in self.newest(limit + 1)
+            if other.series_id != series.series_id and other.plan.spec.workload == series.plan.spec.workload
+        ]
+
+    def newest(self, limit: int) -> list[Series]:
+        """The newest series, of this console or of others, newest first."""
         newest = sorted(self._listed().items(), key=lambda item: (item[1], item[0]), reverse=True)
-        ids = [series_id for series_id, _ in newest if series_id != series.series_id][:limit]
+        ids = [series_id for series_id, _ in newest][:limit]
         here = self._ledger.of(ids)
         recorded = self._warehouse.series.of(sorted({*ids} - {one.series_id for one in here}))
-        alike = [other for other in (*here, *recorded) if other.plan.spec.workload == series.plan.spec.workload]
-        return sorted(alike, key=lambda other: ids.index(other.series_id))
+        return sorted((*here, *recorded), key=lambda other: ids.index(other.series_id))
 
     def count(self) -> int:
         """The number of series."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from aisbench_core.private_files import require_writable
+from pages._ui.search import show_search, show_search_button
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
@@ -44,6 +45,7 @@ with errors_shown():
 page = st.navigation(every_page(), position="hidden")
 title_tab(page.title)
 with st.sidebar:
+    show_search_button(page.url_path)
     show_menu()
     show_languages()
     with errors_shown():
@@ -54,3 +56,5 @@ with loaded(page.url_path), errors_shown():
         require_writable(core().settings.data_dir)
     show_read_only()
     page.run()
+with errors_shown():
+    show_search(page.url_path)

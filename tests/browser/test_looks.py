@@ -118,6 +118,18 @@ def test_the_first_row_of_the_leaderboard_stands_above_the_fold(full: ConsolePro
     assert box["y"] + HEAD + ROW <= FIRST_ROW_PX
 
 
+@pytest.mark.parametrize("person", [*PEOPLE])
+def test_the_search_looks_right(full: ConsoleProcess, window: OpenWindow, person: str) -> None:
+    visit = window(full, **PEOPLE[person])
+    visit.open("/health")
+
+    visit.keyed("search-open").get_by_role("button").click()
+    visit.page.get_by_role("dialog").get_by_role("searchbox").fill("resnet")
+    expect(visit.page.get_by_role("dialog").get_by_role("link").first).to_be_visible()
+
+    assert_looks_right(visit, f"search-{person}")
+
+
 @pytest.mark.parametrize(("person", "first"), [("light-english", "Home"), ("dark-chinese", "首页")])
 def test_the_console_speaks_the_language_of_the_browser(
     empty: ConsoleProcess, window: OpenWindow, person: str, first: str

@@ -70,6 +70,53 @@ def test_two_presses_of_the_confirm_button_make_one_run(console: ConsoleProcess,
     expect(visit.page.get_by_role("link", name=re.compile("pressed-twice"))).to_have_count(1)
 
 
+def test_a_run_is_launched_and_found_again_by_keyboard_alone(console: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(console)
+    visit.open("/home")
+
+    search(visit, "new run")
+    expect(visit.page.get_by_role("heading", level=1, name="New run", exact=True)).to_be_visible()
+    visit.rest()
+    visit.page.keyboard.press("Control+Shift+Enter")
+    expect(visit.keyed("launch-yes").get_by_role("button")).to_be_visible()
+    visit.rest()
+    stops = press_tab_until(visit, visit.keyed("launch-yes").get_by_role("button"))
+    visit.page.keyboard.press("Enter")
+    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
+    run_id = visit.page.url.partition("run=")[2].partition("&")[0]
+    visit.menu("Health")
+    search(visit, run_id)
+
+    expect(visit.page).to_have_url(re.compile(rf"/live\?.*run={run_id}"))
+    expect(visit.page.get_by_role("dialog")).to_have_count(0)
+    assert stops <= MOST_STOPS
+    assert visit.troubles() == []
+
+
+def search(visit: Visit, text: str) -> None:
+    """Open the quick search, type, and follow the first result."""
+    visit.page.keyboard.press("Control+k")
+    expect(visit.page.get_by_label("Search for", exact=True)).to_be_focused()
+    visit.page.keyboard.type(text)
+    first = visit.page.get_by_role("dialog").get_by_role("link")
+    expect(first).to_have_count(1)
+    visit.rest()
+    press_tab_until(visit, first)
+    visit.page.keyboard.press("Enter")
+
+
+def press_tab_until(visit: Visit, target: Locator) -> int:
+    """Go on by Tab until the cursor is there; how often that took."""
+    for stops in range(1, 2 * MOST_STOPS):
+        visit.page.keyboard.press("Tab")
+        if target.evaluate("element => element === document.activeElement"):
+            return stops
+    raise AssertionError(f"{target} cannot be reached by Tab")
+
+
+MOST_STOPS = 20
+"""So often somebody presses Tab at most to launch what the page shows."""
+
 LINE = ["uploading", "submitting", "queued", "running", "collecting", "completed"]
 
 

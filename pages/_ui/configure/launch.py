@@ -61,7 +61,7 @@ def show_launch(form: Form, profile: str) -> None:
         st.markdown(t("configure.blocked"))
         return
     icon, label = ":material/rocket_launch:", t("configure.launch")
-    if st.button(label, key="launch", type="primary", icon=icon, width="stretch"):
+    if st.button(label, key="launch", type="primary", icon=icon, width="stretch", shortcut="Mod+Shift+Enter"):
         LAUNCH.open(secrets.token_hex(8))
     LAUNCH.show(t("launch.title"), _confirm_launch, form.spec, profile)
 

@@ -12,6 +12,9 @@ from pages._ui.shell.errors import errors_shown
 P = ParamSpec("P")
 
 
+_DIALOGS: list["Dialog"] = []
+
+
 class Dialog:
     """A dialog about a subject, such as the id of the run to stop.
 
@@ -25,6 +28,7 @@ class Dialog:
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
         self._key, self._width, self._on_close = key, width, on_close
+        _DIALOGS.append(self)
 
     @property
     def subject(self) -> Any:
@@ -33,6 +37,10 @@ class Dialog:
 
     @whole
     def open(self, subject: Any = True) -> None:
+        """Open it, and close every other one: a page shows one dialog at a time."""
+        for other in _DIALOGS:
+            if other is not self and other.subject is not None:
+                other.close()
         st.session_state[self._key] = subject
 
     @whole

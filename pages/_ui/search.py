@@ -1,0 +1,148 @@
+"""Quick search from every page: pages, runs, series, saved views and workloads by a part of their name or id."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import streamlit as st
+
+from aisbench_core.warehouse.values import BoardQuery
+from pages._ui.runs.cards import run_facts, run_title
+from pages._ui.shell import navigation, url
+from pages._ui.shell.callbacks import whole
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.dialogs import Dialog
+from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.focus import focus
+from pages._ui.shell.navigation import Selection
+from pages._ui.shell.words import t
+
+SEARCH = Dialog("search", "medium")  # about the address that it was opened on: following a result closes it
+TEXT = "search-text"
+OPENED = "search-opened"  # how often the session has opened it
+
+EACH = 10  # results of a kind
+SERIES_READ = 200  # how many of the newest series are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A link to what was found; `facts` tell results with similar names apart."""
+
+    page: Path
+    label: str
+    selection: Selection
+    facts: str = ""
+
+
+def show_search_button(page: str) -> None:
+    """The button in the menu, which Ctrl+K presses as well."""
+    label, help_text = t("search.open"), t("search.help")
+    args = (page,)
+    st.button(
+        label,
+        key="search-open",
+        icon=":material/search:",
+        shortcut="Mod+K",
+        width="stretch",
+        help=help_text,
+        on_click=_open,
+        args=args,
+    )
+
+
+def show_search(page: str) -> None:
+    """The dialog, while it is open; the entry calls it once, after the page."""
+    if SEARCH.subject not in (None, _address(page)):
+        SEARCH.close()
+    SEARCH.show(t("search.open"), _search)
+
+
+@whole
+def _open(page: str) -> None:
+    st.session_state[OPENED] = st.session_state.get(OPENED, 0) + 1
+    SEARCH.open(_address(page))
+
+
+def _address(page: str) -> tuple[object, ...]:
+    return (page, *sorted(url.parameters().items()))
+
+
+def _search() -> None:
+    text = st.text_input(t("search.label"), key=TEXT, type="search", placeholder=t("search.placeholder"), live=True)
+    wanted = text.strip().casefold()
+    count = 0
+    for title, find in _KINDS.items():
+        with errors_shown():
+            results = list(islice(find(wanted), EACH))
+            count += len(results)
+            if results:
+                st.markdown(f"**{t(f'search.{title}')}**")
+                with st.container(gap="xxsmall"):
+                    for result in results:
+                        label = (
+                            f"{plain(result.label)} :small[{plain(result.facts)}]"
+                            if result.facts
+                            else plain(result.label)
+                        )
+                        navigation.link(result.page, label, result.selection)
+    if not count:
+        st.caption(t("search.nothing", text=plain(text)))
+    focus((TEXT,), st.session_state.get(OPENED, 0))
+
+
+def _pages(wanted: str) -> Iterator[_Result]:
+    for pages in navigation.SECTIONS.values():
+        for page in pages:
+            title = t(f"menu.{page.stem}")
+            if wanted in title.casefold():
+                yield _Result(page, title, {})
+
+
+def _runs(wanted: str) -> Iterator[_Result]:
+    """Runs of the ledger, the newest first; then those that only the warehouse has."""
+    shown = set()
+    for run in core().ledger.page(None, wanted, EACH):
+        shown.add(run.run_id)
+        facts = f"{t(f'state.{run.state}')} · {run_facts(run)}"
+        yield _Result(navigation.LIVE, run_title(run), {"run": run.run_id}, facts)
+    if not wanted:
+        return
+    for region in cached(core().warehouse.regions):
+        query = BoardQuery(
+            region.region, rehearsal=region.rehearsal, text=wanted, include_invalid=True, sort="created_at", limit=EACH
+        )
+        for row in cached(core().warehouse.runs, query).rows:
+            if row.run_id not in shown:
+                yield _Result(navigation.LIVE, f"{row.title} · {row.run_id}", {"run": row.run_id}, region.region)
+
+
+def _series(wanted: str) -> Iterator[_Result]:
+    for series in core().series.newest(SERIES_READ if wanted else EACH):
+        if wanted in f"{series.title} {series.series_id} {series.plan.spec.workload}".casefold():
+            label = f"{series.title} · {series.series_id}"
+            yield _Result(navigation.SERIES, label, {"series": series.series_id}, series.plan.spec.workload)
+
+
+def _views(wanted: str) -> Iterator[_Result]:
+    pages = {page.stem: page for page in navigation.ICONS}
+    for view in cached(core().warehouse.saved_views.on):
+        if wanted in view.name.casefold() and view.page in pages:
+            yield _Result(pages[view.page], view.name, {url.VIEW: view.name}, t(f"menu.{view.page}"))
+
+
+def _workloads(wanted: str) -> Iterator[_Result]:
+    for workload in core().workloads.all() if wanted else ():
+        title = t.pick(workload.title, workload.title_zh)
+        if wanted in f"{workload.name} {workload.title} {workload.title_zh}".casefold():
+            yield _Result(navigation.LEADERBOARD, title, {"workload": workload.name}, t("menu.leaderboard"))
+
+
+_KINDS: dict[str, Callable[[str], Iterator[_Result]]] = {
+    "pages": _pages,
+    "runs": _runs,
+    "series": _series,
+    "views": _views,
+    "workloads": _workloads,
+}

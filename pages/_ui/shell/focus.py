@@ -1,0 +1,39 @@
+"""Puts the cursor into a field: Streamlit has no call for that."""
+
+import json
+import re
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages._ui.shell.widgets import VERSION
+
+# A widget that shows another value than before has a version in its key.
+SCRIPT = """<script data-focus="{number}">
+(() => {{
+  const find = () => {classes}.flatMap(name => [...document.querySelectorAll(`[class*="${{name}}"]`)].filter(
+    element => [...element.classList].some(own => own === name || own.startsWith(name + "{version}"))))[0];
+  // Several times: the group opens, and what the click changed is drawn, while this runs.
+  const go = (tries, focused) => {{
+    const field = find();
+    const group = field?.closest("details");
+    const input = field?.querySelector("input, textarea");
+    if (group && !group.open) group.querySelector("summary").click();
+    else if (input && document.activeElement !== input) {{
+      field.scrollIntoView({{block: "center"}});
+      input.focus({{preventScroll: true}});
+    }}
+    else if (input && ++focused > 3) return;
+    if (tries) setTimeout(go, 150, tries - 1, focused);
+  }};
+  go(30, 0);
+}})();
+</script>"""
+
+
+def focus(keys: Sequence[str], number: int) -> None:
+    """Focus the first of these widgets that is on the page, and open the folded group that it is in.
+
+    `number`: a new one each time, or the browser does nothing; call it after the widgets."""
+    classes = json.dumps([f"st-key-{re.sub('[^A-Za-z0-9_-]', '-', key)}" for key in keys])
+    st.html(SCRIPT.format(number=number, classes=classes, version=VERSION), unsafe_allow_javascript=True)

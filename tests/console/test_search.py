@@ -1,0 +1,61 @@
+"""The quick search finds pages, runs, series, views and workloads from every page."""
+
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from aisbench_core.model import WayIn, local_actor
+from aisbench_core.warehouse.records.saved import SavedView
+from pages._ui.shell.core import core
+from tests import records as a
+from tests.console import seeds
+from tests.console.conftest import OpenPage, texts
+
+
+def results(app: AppTest, text: str) -> list[str]:
+    """The labels of the links that the search adds to the page."""
+    before = Counter(link.proto.label for link in app.get("page_link"))
+    app.button(key="search-open").click().run()
+    app.text_input(key="search-text").set_value(text).run()
+    assert not app.exception
+    return [*(Counter(link.proto.label for link in app.get("page_link")) - before)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("BOARD", "Leaderboard"), (seeds.DONE_RUN, seeds.DONE_RUN), ("run-n1-0", "run-n1-0"), ("bert", "BERT")],
+)
+def test_a_part_of_a_name_or_id_finds_what_it_names(open_page: OpenPage, used: Path, text: str, found: str) -> None:
+    assert used.exists()
+
+    assert any(found in label for label in results(open_page("health"), text))
+
+
+def test_a_saved_view_is_found_by_its_name(open_page: OpenPage, used: Path) -> None:
+    app = open_page("health")
+    view = SavedView("leaderboard", "Nightly resnet", {"region": ("cn-north-9",)}, "ada", a.T0 + timedelta(days=1))
+    core().warehouse.saved_views.save(view, local_actor("ada", WayIn.CONSOLE))
+
+    assert any("Nightly resnet" in label for label in results(app, "nightly"))
+    assert used.exists()
+
+
+def test_a_text_that_nothing_matches_is_said_and_is_no_markup(open_page: OpenPage) -> None:
+    app = open_page("health")
+
+    assert results(app, "**no** :red[such] thing") == []
+    assert "Nothing was found" in texts(app)
+    assert r"\*\*no" in texts(app)
+
+
+def test_a_dialog_of_the_page_and_the_search_are_never_open_together(open_page: OpenPage) -> None:
+    app = open_page("configure")
+    app.button(key="launch").click().run()
+
+    app.button(key="search-open").click().run()
+
+    assert not app.exception
+    assert not [button for button in app.button if button.key == "launch-yes"]
