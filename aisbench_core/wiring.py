@@ -26,7 +26,7 @@ from aisbench_core.report.reports import Reports
 from aisbench_core.reproducing.clones import Clones
 from aisbench_core.reproducing.reproductions import Reproductions
 from aisbench_core.rulesets.ruleset import Rulesets
-from aisbench_core.running.following import Following
+from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_files import RunFiles

@@ -21,7 +21,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "filelock": frozenset(
         {
             "aisbench_core/importing/saving.py",
-            "aisbench_core/running/follower_lock.py",
+            "aisbench_core/running/follower.py",
             "aisbench_sandbox/server.py",
         }
     ),

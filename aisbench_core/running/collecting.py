@@ -1,6 +1,6 @@
 """The last step of a run: turns what its job left behind into a record, in the run folder and in the warehouse."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -34,7 +34,7 @@ from aisbench_core.results.record import read_annotations, read_outline, read_sa
 from aisbench_core.results.result_files import collect
 from aisbench_core.results.train_result_info import stamped
 from aisbench_core.running import run_paths
-from aisbench_core.running.launch_facts import LaunchFacts, read_facts
+from aisbench_core.running.launch_facts import read_facts
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.steps import fetch_logs, fetch_samples
@@ -67,12 +67,23 @@ class Collecting:
         result, events, refusals = self._from_cloud(run, folder) if run.job_id else (None, [], [])
         ended = _ended(run, result, refusals, self.clock())
         ended = replace(ended, detail=masked(ended.detail, self._secret_values(run)))
-        record = _record(ended, facts, result, [*self.ledger.events(run.run_id), *events], folder)
+        record = RunRecord(
+            run=ended,
+            workload=facts.workload,
+            region=facts.region,
+            rehearsal=facts.rehearsal or (result is not None and result.rehearsal),
+            accelerator=facts.accelerator,
+            result=result,
+            samples=tuple(read_samples(folder.metrics)),
+            events=tuple(sorted([*self.ledger.events(run.run_id), *events], key=lambda event: event.at)),
+            launched=facts.launched,
+        )
         for log in folder.logs.glob("*.log"):
             sync(log)
         write_record(record, folder.record, folder.metrics, folder.events)
         if result is not None:
-            write_whole(folder.result, _block(record, result).encode())
+            block = stamped(result.raw) if record.rehearsal else result.raw
+            write_whole(folder.result, block.encode())
         # Read only now: an edit that comes after the record was written stores the record again itself.
         self.record(replace(record, described=read_stated(folder.path), remarks=read_annotations(folder.path)))
         return ended
@@ -85,22 +96,21 @@ class Collecting:
         up as warnings."""
         cloud = self.connect(run.profile, run.spec.api)
         status = _status(cloud.training, run)
+        secrets = self._secret_values(run)
         refusals: list[Message] = []
-        lacking: list[Message] = []
+        warnings: list[Message] = []
         given_up = (CloudRejected, CloudUnavailable) if run.attempts >= PATIENCE else (CloudRejected,)
         final = () if run.verdict is RunState.COMPLETED else (CloudRejected,)
         result = _unless_refused(refusals, lambda: self._result(cloud, run, folder), final)
         self._show(run, 1)
-        _unless_refused(lacking, lambda: fetch_logs(cloud, run, status, folder, self._secret_values(run)), given_up)
+        _unless_refused(warnings, lambda: fetch_logs(cloud, run, status, folder, secrets), given_up)
         self._show(run, 2)
-        _unless_refused(lacking, lambda: fetch_samples(cloud, status, folder), given_up)
+        _unless_refused(warnings, lambda: fetch_samples(cloud, status, folder), given_up)
         self._show(run, 3)
-        events = (
-            _unless_refused(lacking, lambda: _events(cloud.training, run, self._secret_values(run)), given_up) or []
-        )
+        events = _unless_refused(warnings, lambda: _events(cloud.training, run, secrets), given_up) or []
         self._show(run, PARTS)
-        for sentence in (masked(refusal, self._secret_values(run)) for refusal in lacking):
-            missing = Message("not collected: {reason}", reason=sentence)
+        for warning in warnings:
+            missing = Message("not collected: {reason}", reason=masked(warning, secrets))
             self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, missing))
         return result, events, refusals
 
@@ -114,10 +124,8 @@ class Collecting:
             total_end_time=_first_end(folder) or self.clock(),
         )
         result = collect(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec, info)
-        problems = (
-            masked(problem, self._secret_values(run)) for problem in result.problems
-        )  # they quote what a job wrote
-        result = replace(result, problems=tuple(problems))
+        secrets = self._secret_values(run)  # problems quote what a job wrote
+        result = replace(result, problems=tuple(masked(problem, secrets) for problem in result.problems))
         nothing = not result.rank_results and result.info.accuracy is None
         return None if nothing and run.verdict is not RunState.COMPLETED else result
 
@@ -150,10 +158,11 @@ def _status(training: TrainingService, run: Run) -> JobStatus:
 
 
 def _unless_refused(
-    refusals: list[Message], ask: Callable[[], T], refused: tuple[type[CloudError], ...] = (CloudRejected,)
+    refusals: list[Message], request: Callable[[], T], refused: tuple[type[CloudError], ...]
 ) -> T | None:
+    """What a request returns; None if it was refused, with the reason added to `refusals`."""
     try:
-        return ask()
+        return request()
     except refused as error:
         if isinstance(error, AuthFailed) and not isinstance(error, AccessDenied):
             raise
@@ -163,43 +172,24 @@ def _unless_refused(
 
 def _events(training: TrainingService, run: Run, secrets: Collection[str]) -> list[Event]:
     return [
-        Event(run.run_id, event.at, "cloud", _LEVELS.get(event.level, Level.INFO), text, event.source)
+        Event(
+            run.run_id,
+            event.at,
+            "cloud",
+            _LEVELS.get(event.level, Level.INFO),
+            masked(message_of(event.message), secrets),
+            event.source,
+        )
         for event in training.events(run.job_id)
-        for text in (masked(message_of(event.message), secrets),)
     ]
 
 
 def _ended(run: Run, result: CollectedResult | None, refusals: list[Message], now: datetime) -> Run:
-    verdict = run.verdict or RunState.FAILED
     problems = [*refusals, *(result.problems if result else ())]
     run = replace(run, ended_at=run.ended_at or now, attempts=0)
-    if verdict is RunState.COMPLETED and problems:
-        return run.to(RunState.FAILED, detail=Message("the job completed, but {problems}", problems=_shown(problems)))
-    return run.to(verdict)
-
-
-def _shown(problems: Sequence[str]) -> Message:
-    count = len(problems) - PROBLEMS_SHOWN
-    more = [Message("and {count} more", count=count)] if count > 0 else []
-    return joined("; ", [*problems[:PROBLEMS_SHOWN], *more])
-
-
-def _block(record: RunRecord, result: CollectedResult) -> str:
-    """The result block as a file; marked as a rehearsal if it is one."""
-    return stamped(result.raw) if record.rehearsal else result.raw
-
-
-def _record(
-    run: Run, facts: LaunchFacts, result: CollectedResult | None, events: list[Event], folder: RunFolder
-) -> RunRecord:
-    return RunRecord(
-        run=run,
-        workload=facts.workload,
-        region=facts.region,
-        rehearsal=facts.rehearsal or (result is not None and result.rehearsal),
-        accelerator=facts.accelerator,
-        result=result,
-        samples=tuple(read_samples(folder.metrics)),
-        events=tuple(sorted(events, key=lambda event: event.at)),
-        launched=facts.launched,
-    )
+    if run.verdict is RunState.COMPLETED and problems:
+        count = len(problems) - PROBLEMS_SHOWN
+        more = [Message("and {count} more", count=count)] if count > 0 else []
+        shown = joined("; ", [*problems[:PROBLEMS_SHOWN], *more])
+        return run.to(RunState.FAILED, detail=Message("the job completed, but {problems}", problems=shown))
+    return run.to(run.verdict or RunState.FAILED)

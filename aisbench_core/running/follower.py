@@ -1,14 +1,21 @@
 """The follower: one process moves every active run through its states; another takes over if it dies."""
 
+import getpass
 import logging
+import os
+import socket
 import threading
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
+from filelock import FileLock, Timeout
+
+from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import Connect
 from aisbench_core.errors import (
     AisbenchError,
@@ -16,18 +23,20 @@ from aisbench_core.errors import (
     CloudError,
     CloudUnavailable,
     ConfigError,
+    DamagedLedger,
     DiskError,
     SpecError,
     StaleRun,
     WarehouseError,
     full_disks_named,
 )
-from aisbench_core.messages import Message, message_of
-from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunState
+from aisbench_core.job_secrets import JobSecrets
+from aisbench_core.messages import Message, joined, message_of
+from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunRecord, RunState
+from aisbench_core.private_files import is_read_only
 from aisbench_core.running.collecting import Collecting
-from aisbench_core.running.follower_lock import FollowerLock
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_messages import retrying, state_message
+from aisbench_core.running.runs import Launches
 from aisbench_core.running.steps import Steps, failed
 from aisbench_core.settings import Settings
 
@@ -42,50 +51,102 @@ LONGEST_WAIT = 600.0
 # Of the delay; more are centuries, and at last more than a number can hold.
 MOST_DOUBLINGS = 30
 
+LOCK_SECONDS = 0.5
+
 INTERNAL = Message("internal error: the traceback is in the log file; the other runs go on")
+
+STATES = {
+    RunState(name): name
+    for name in (
+        Message("preparing"),
+        Message("uploading"),
+        Message("submitting"),
+        Message("queued"),
+        Message("running"),
+        Message("stopping"),
+        Message("collecting"),
+        Message("completed"),
+        Message("failed"),
+        Message("stopped"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What every follower of this data folder is made of.
+
+    `record` stores an ended run; `admission` gives a function that launches the next cells of series."""
+
+    settings: Settings
+    ledger: Ledger
+    workloads: Workloads
+    launches: Launches
+    secrets: JobSecrets
+    connect: Connect
+    record: Callable[[RunRecord], None]
+    admission: Callable[[], Callable[[], None]]
+    clock: Clock
+
+    def follower(self, leaving: threading.Event | None = None) -> "Follower":
+        """A follower of all runs. `leaving`: set it to let a long upload end early."""
+        # A damaged ledger admits no launch, so no folder is left over; the next follower clears them.
+        with suppress(DamagedLedger):
+            self.launches.clear()
+        return Follower(self, leaving or threading.Event())
+
+    @contextmanager
+    def in_background(self) -> Iterator[None]:
+        """Follow in a thread for as long as this lasts, whenever no other process does."""
+        stop = threading.Event()
+        thread = threading.Thread(target=self.follower(stop).run_forever, args=(stop,), name="follower", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
 
 
 class Follower:
     """Starts one step of every due run per `tick`; steps of different runs run concurrently."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        ledger: Ledger,
-        steps: Steps,
-        collecting: Collecting,
-        connect: Connect,
-        clock: Clock,
-        who: str,
-        admit: Callable[[], None],
-    ) -> None:
-        """`admit` launches the next cells of series."""
+    def __init__(self, parts: Following, leaving: threading.Event) -> None:
+        settings, ledger, connect, clock = parts.settings, parts.ledger, parts.connect, parts.clock
         self._settings = settings
         self._ledger = ledger
-        self._steps = steps
-        self._collecting = collecting
         self._connect = connect
         self._clock = clock
-        self._who = who
-        self._admit = admit
+        self._steps = Steps(settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving)
+        self._collecting = Collecting(ledger, connect, parts.record, clock, parts.secrets)
+        self._admit = parts.admission()
+        user, host = getpass.getuser(), socket.gethostname()
+        self._who = Message("{user}@{host} (process {process})", user=user, host=host, process=os.getpid())
         self._pool = ThreadPoolExecutor(settings.follower_threads, "step")
         self._slow_pool = ThreadPoolExecutor(settings.follower_threads, "slow-step")
         self._guard = threading.Lock()
         self._busy: set[str] = set()
         self._futures: set[Future[None]] = set()
-        self._looked: dict[tuple[str, Api], datetime] = {}
+        self._polled_at: dict[tuple[str, Api], datetime] = {}
         # Moved to SUBMITTING by this process, so no other process can have created their job.
         self._submitted: set[str] = set()
         self._beaten: datetime | None = None
-        self._trouble = ""
+        self._last_error = ""
 
     def run_forever(self, stop: threading.Event) -> None:
         """Follow until `stop` is set. Waits while another process follows, or while the data folder is read-only."""
-        lock = FollowerLock(self._settings.follower_lock)
+        file = self._settings.follower_lock
+        lock = FileLock(file)
         while not stop.is_set():
-            with lock.attempt(stop) as is_ours:
-                if is_ours:
-                    self._follow(stop)
+            if is_read_only(file.parent):
+                stop.wait(LOCK_SECONDS)
+                continue
+            try:
+                held = lock.acquire(LOCK_SECONDS)
+            except Timeout:
+                continue
+            with held:
+                self._follow(stop)
 
     def tick(self) -> None:
         """Start one step of every due run, and one list call for every profile whose jobs are due."""
@@ -102,11 +163,12 @@ class Follower:
                 by_list_call[run.profile, run.spec.api].append(run)
             else:
                 pool = self._slow_pool if run.state in SLOW else self._pool
-                self._start(run.run_id, partial(self._take, run), pool)
+                self._start(run.run_id, partial(self._advance, run), pool)
         for key, runs in by_list_call.items():
-            if self._is_due(key, now):
-                self._looked[key] = now
-                self._start(f"look at {' by '.join(key)}", partial(self._look, *key, runs), self._pool)
+            last = self._polled_at.get(key)
+            if last is None or abs(now - last) >= timedelta(seconds=self._settings.poll_seconds):
+                self._polled_at[key] = now
+                self._start(f"poll of {' by '.join(key)}", partial(self._poll, *key, runs), self._pool)
 
     def settle(self) -> None:
         """Wait until all started steps have ended."""
@@ -126,17 +188,17 @@ class Follower:
 
     def _tick_safely(self) -> None:
         """One tick; an error is logged once, and the next tick tries again."""
-        trouble: Exception | None = None
         try:
             self.tick()
         except Exception as error:
-            trouble = error
-        if trouble is not None and str(trouble) != self._trouble:
-            bug = None if isinstance(trouble, AisbenchError) else trouble
-            LOG.error("cannot follow: %s", trouble, exc_info=bug)
-        elif trouble is None and self._trouble:
-            LOG.info("following again")
-        self._trouble = "" if trouble is None else str(trouble)
+            if str(error) != self._last_error:
+                bug = None if isinstance(error, AisbenchError) else error
+                LOG.error("cannot follow: %s", error, exc_info=bug)  # noqa: TRY400  # ours need no traceback
+            self._last_error = str(error)
+        else:
+            if self._last_error:
+                LOG.info("following again")
+            self._last_error = ""
 
     def _beat(self, now: datetime) -> None:
         if self._beaten is None or abs(now - self._beaten) >= timedelta(seconds=BEAT_SECONDS):
@@ -147,10 +209,6 @@ class Follower:
         """Whether a step is due. A due time beyond the longest delay means that the clock has jumped back since."""
         longest = max(self._settings.retry_most_seconds, LONGEST_WAIT)
         return not timedelta() < run.next_step_at - now <= timedelta(seconds=longest)
-
-    def _is_due(self, key: tuple[str, Api], now: datetime) -> bool:
-        last = self._looked.get(key)
-        return last is None or abs(now - last) >= timedelta(seconds=self._settings.poll_seconds)
 
     def _start(self, task: str, work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
         """Run the work in a thread, unless the same task is still running."""
@@ -170,22 +228,23 @@ class Follower:
         if error is not None:
             LOG.error("%s: the outcome could not be stored", task, exc_info=error)
 
-    def _look(self, profile: str, api: Api, runs: list[Run]) -> None:
+    def _poll(self, profile: str, api: Api, runs: list[Run]) -> None:
         """One list call for all runs of a profile's API, then one step for each of them."""
         try:
             training = self._connect(profile, api).training
             statuses = training.status([run.job_id for run in runs], min(run.created_at for run in runs))
-        except AisbenchError as error:
-            self._delay_all(runs, error)
-            return
-        except Exception:
-            LOG.exception("look at %s: a bug", profile)
-            self._delay_all(runs, AisbenchError(INTERNAL))
+        except Exception as raised:
+            error = raised if isinstance(raised, AisbenchError) else AisbenchError(INTERNAL)
+            if error is not raised:
+                LOG.exception("poll of %s: a bug", profile)
+            for run in runs:
+                self._delay(run, error)
             return
         for run in runs:
-            self._start(run.run_id, partial(self._take, run, statuses.get(run.job_id)), self._pool)
+            self._start(run.run_id, partial(self._advance, run, statuses.get(run.job_id)), self._pool)
 
-    def _take(self, run: Run, status: JobStatus | None = None) -> None:
+    def _advance(self, run: Run, status: JobStatus | None = None) -> None:
+        """Execute the step of the run's state and store the outcome; `status` is the job's, if it was polled."""
         try:
             with self._steps.errors_masked(run), full_disks_named():
                 after = self._step(run, status)
@@ -202,19 +261,17 @@ class Follower:
             self._store(run, after)
 
     def _step(self, run: Run, status: JobStatus | None) -> Run:
-        match run.state:
-            case RunState.PREPARING:
-                return self._steps.prepare(run)
-            case RunState.UPLOADING:
-                return self._steps.upload(run)
-            case RunState.SUBMITTING:
-                return self._steps.submit(run)
-            case RunState.STOPPING:
-                return self._steps.stop(run)
-            case RunState.COLLECTING:
-                return self._collecting.collect(run, self._steps.folder(run))
-            case _:
-                return self._steps.poll(run, status)
+        if run.state in POLLED:
+            return self._steps.poll(run, status)
+        if run.state is RunState.COLLECTING:
+            return self._collecting.collect(run, self._steps.folder(run))
+        steps = {
+            RunState.PREPARING: self._steps.prepare,
+            RunState.UPLOADING: self._steps.upload,
+            RunState.SUBMITTING: self._steps.submit,
+            RunState.STOPPING: self._steps.stop,
+        }
+        return steps[run.state](run)
 
     def _store(self, before: Run, after: Run) -> None:
         """Store a step's outcome, unless somebody moved the run meanwhile: a person's Stop must win."""
@@ -228,31 +285,19 @@ class Follower:
         after = replace(after, attempts=0, detail=detail, updated_at=now if moved else before.updated_at)
         if before.attempts and after.detail == before.detail:
             after = replace(after, detail="")
+        event = None
+        if moved:
+            level = Level.ERROR if RunState.FAILED in (after.state, after.verdict) else Level.INFO
+            event = Event(after.run_id, now, "follower", level, state_message(after), self._who)
+        elif before.attempts:
+            event = Event(after.run_id, now, "follower", Level.INFO, Message("going on"), self._who)
         try:
-            self._ledger.advance(before, after, self._event(before, after, now))
+            self._ledger.advance(before, after, event)
         except StaleRun:
             return
-        self._remember(after)
+        (self._submitted.add if after.state is RunState.SUBMITTING else self._submitted.discard)(after.run_id)
         if before.attempts:
             LOG.info("run %s: going on after %d failed attempts", before.run_id, before.attempts)
-
-    def _remember(self, run: Run) -> None:
-        if run.state is RunState.SUBMITTING:
-            self._submitted.add(run.run_id)
-        else:
-            self._submitted.discard(run.run_id)
-
-    def _event(self, before: Run, after: Run, now: datetime) -> Event | None:
-        if after.state is not before.state:
-            level = Level.ERROR if RunState.FAILED in (after.state, after.verdict) else Level.INFO
-            return Event(after.run_id, now, "follower", level, state_message(after), self._who)
-        if before.attempts:
-            return Event(after.run_id, now, "follower", Level.INFO, Message("going on"), self._who)
-        return None
-
-    def _delay_all(self, runs: list[Run], error: AisbenchError) -> None:
-        for run in runs:
-            self._delay(run, error)
 
     def _delay(self, run: Run, error: AisbenchError) -> None:
         """Retry with exponential backoff; only the first failure becomes an event."""
@@ -271,7 +316,7 @@ class Follower:
 
     def _refuse(self, run: Run, error: AisbenchError) -> None:
         """Fail a run whose error a retry does not fix, unless it must be kept alive."""
-        if _is_kept(run, error, run.run_id in self._submitted):
+        if _stays_alive(run, error, run.run_id in self._submitted):
             self._delay(run, error)
         elif run.state is RunState.COLLECTING:
             self._store(run, run.to(RunState.FAILED, detail=error.sentence, ended_at=run.ended_at or self._clock()))
@@ -279,7 +324,7 @@ class Follower:
             self._store(run, failed(run, error.sentence))
 
 
-def _is_kept(run: Run, error: AisbenchError, submitted_here: bool) -> bool:
+def _stays_alive(run: Run, error: AisbenchError, submitted_here: bool) -> bool:
     """Whether to keep a run alive despite an error that does not pass by itself.
 
     `submitted_here`: this follower moved the run to its state. A job that may be running costs money while we cannot
@@ -296,3 +341,14 @@ def _is_kept(run: Run, error: AisbenchError, submitted_here: bool) -> bool:
             return isinstance(error, (recoverable, ConfigError, SpecError))
         case _:
             return False
+
+
+def state_message(run: Run) -> Message:
+    """The new state and its reason. Who stopped a run is part of the earlier event, when collecting began."""
+    state = STATES[run.state]
+    return joined(": ", [state, run.detail]) if run.detail and run.state is not RunState.STOPPED else state
+
+
+def retrying(error: Message) -> Message:
+    """The detail of a run whose last step failed temporarily."""
+    return Message("retrying: {trouble}", trouble=error)

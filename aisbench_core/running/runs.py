@@ -1,24 +1,33 @@
 """Launches, stops and recollects runs. All of it only writes to the ledger; the follower does the work."""
 
 import secrets
+import shutil
 import string
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SpecError, StaleRun, full_disks_named
-from aisbench_core.messages import Message
+from aisbench_core.messages import Message, joined
 from aisbench_core.model import Actor, Clock, Event, Level, Phase, Run, RunSpec, RunState
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.preflight.service import Preflight
-from aisbench_core.private_files import require_writable, write_whole
+from aisbench_core.private_files import (
+    abandoned,
+    draft_of,
+    is_read_only,
+    make_private_file,
+    make_private_folder,
+    require_writable,
+    write_whole,
+)
 from aisbench_core.regions import Regions
 from aisbench_core.running import launch_facts, run_paths
-from aisbench_core.running.launches import Launches
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_messages import launched
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Profile, Settings
 
@@ -30,6 +39,41 @@ LETTERS = string.ascii_lowercase + string.digits
 
 Store = Callable[[Run, Event], Run]
 """Stores a new run with its first event; returns it, or the run that was stored in its stead before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """Folders of runs that are being launched: a launch that fails or is killed leaves no folder behind.
+
+    A folder is marked as unfinished until its run is in the ledger; `is_run`: whether a run's id is in there."""
+
+    markers: Path
+    runs: Path
+    is_run: Callable[[str], bool]
+
+    @contextmanager
+    def unfinished(self, run_id: str) -> Iterator[None]:
+        """A context in which the folder is filled and the run is stored; without a run the folder is deleted."""
+        self.clear()
+        make_private_folder(self.markers)
+        marker = draft_of(self.markers / run_id)
+        make_private_file(marker)
+        try:
+            yield
+        finally:
+            self._end(marker, run_id)
+
+    def clear(self) -> None:
+        """Delete the folders of killed launches, unless the data folder is read-only."""
+        if is_read_only(self.markers):
+            return
+        for marker in abandoned(self.markers):
+            self._end(marker, marker.name.split(".")[1])
+
+    def _end(self, marker: Path, run_id: str) -> None:
+        if not self.is_run(run_id):
+            shutil.rmtree(self.runs / run_id, ignore_errors=True)
+        marker.unlink(missing_ok=True)
 
 
 class Runs:
@@ -75,7 +119,7 @@ class Runs:
         run = _new_run(spec, profile.name, actor, now)
         with full_disks_named(), self.launches.unfinished(run.run_id):
             self._write_facts(run, profile, reproduces)
-            message = launched(run, self._describe_system(run), reproduces)
+            message = _launched(run, self._describe_system(run), reproduces)
             return store(run, Event.by(actor, run.run_id, now, message))
 
     def stop(self, run_id: str, actor: Actor) -> Run:
@@ -119,6 +163,19 @@ class Runs:
         facts = launch_facts.launch_facts(run.spec, workload, profile, flavors, reproduces)
         launch_facts.write_facts(facts, folder.launch)
         write_whole(folder.spec, to_yaml(run.spec).encode())
+
+
+def _launched(run: Run, described: int, reproduces: str) -> Message:
+    """What was launched; `described`: the number of fields of the system description that it took over."""
+    nodes, cards = run.spec.node_count, run.spec.cards_per_node
+    parts = [
+        Message("launched: {nodes} x {cards} cards, profile {profile}", nodes=nodes, cards=cards, profile=run.profile)
+    ]
+    if described:
+        parts.append(Message("{count} kept fields of the system description taken over", count=described))
+    if reproduces:
+        parts.append(Message("reproduces {run_id}", run_id=reproduces))
+    return joined("; ", parts)
 
 
 def _new_run(spec: RunSpec, profile: str, actor: Actor, now: datetime) -> Run:

@@ -40,6 +40,7 @@ class Steps:
         workloads: Workloads,
         connect: Connect,
         clock: Clock,
+        secrets: JobSecrets,
         leaving: threading.Event,
     ) -> None:
         self._settings = settings
@@ -48,7 +49,7 @@ class Steps:
         self._connect = connect
         self._clock = clock
         self._leaving = leaving
-        self._secrets = JobSecrets(settings)
+        self._secrets = secrets
         self._sampled: dict[str, datetime] = {}
         self._log_pace = logs.LogPace(settings.poll_seconds)
 
@@ -180,7 +181,7 @@ class Steps:
         if run.started_at and status.duration_s is not None:
             ended = run.started_at + timedelta(seconds=status.duration_s)
         run = replace(run, ended_at=ended, duration_s=status.duration_s)
-        return run.to(RunState.COLLECTING, verdict=_verdict(run, status), detail=_why_ended(run, status))
+        return run.to(RunState.COLLECTING, verdict=_outcome(run, status), detail=_why_ended(run, status))
 
     def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> None:
         """Fetch additions to the logs when they are due, and metrics once a minute.
@@ -247,7 +248,7 @@ def _stopped(run: Run, why: Message) -> Run:
     return run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail=why)
 
 
-def _verdict(run: Run, status: JobStatus) -> RunState:
+def _outcome(run: Run, status: JobStatus) -> RunState:
     if status.succeeded:
         return RunState.COMPLETED
     stopped = run.state is RunState.STOPPING or status.phase == Phase.TERMINATED

@@ -7,8 +7,8 @@ import pytest
 
 from aisbench_core.messages import Message, joined, verbatim
 from aisbench_core.model import Event, Level, Run, RunState
+from aisbench_core.running.follower import retrying, state_message
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_messages import retrying, state_message
 from pages._ui.shell.errors import plain
 from tests import records as a
 from tests.console.conftest import OpenPage, texts

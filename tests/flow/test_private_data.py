@@ -13,7 +13,7 @@ import pytest
 
 from aisbench_core.data_folder import open_paths
 from aisbench_core.errors import DiskError
-from aisbench_core.running.launches import Launches
+from aisbench_core.running.runs import Launches
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import open_core
 from tests.actors import named

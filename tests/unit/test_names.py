@@ -62,7 +62,6 @@ STORED: Mapping[str, str] = {
 
 ALLOWED: Mapping[str, int] = {
     "aisbench_core/reproducing": 2,
-    "aisbench_core/running": 10,
     "aisbench_core/series": 14,
     "aisbench_core/warehouse": 23,
     "pages/_ui": 25,
