@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.cloud.ports import Connect
+from aisbench_core.cloud.probes import is_down_here
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Flavor
 from aisbench_core.private_files import write_whole
@@ -32,6 +33,10 @@ class Regions:
     def names(self) -> list[str]:
         """Every profile that can be used."""
         return profile_names(self._settings)
+
+    def is_down_here(self, name: str) -> bool:
+        """Whether the profile's region is on this machine, and does not run. Raises ConfigError."""
+        return is_down_here(self.profile(name).modelarts_endpoint)
 
     def cost(self, node_hours: Mapping[tuple[str, str], float]) -> Mapping[str, float]:
         """What node hours cost, by currency; they are given by profile and flavor.

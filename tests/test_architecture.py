@@ -155,7 +155,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.warehouse",
         *BELOW,
     ),
-    "aisbench_core/regions.py": ("aisbench_core.cloud.ports", *BELOW),
+    "aisbench_core/regions.py": ("aisbench_core.cloud.ports", "aisbench_core.cloud.probes", *BELOW),
     "aisbench_core/health.py": ("aisbench_core.cloud.ports", "aisbench_core.running.ledger", *BELOW),
     "aisbench_core/doctor": (
         "aisbench_core.concurrent_checks",

@@ -31,6 +31,8 @@ READY_SECONDS = 60.0  # a first start compiles every module
 POLL_SECONDS = 0.1
 END_SECONDS = 15.0
 
+CONSOLE = "the console"
+
 _EXPOSE = "--dangerously-expose-keys-to-jobs"
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach localhost
 
@@ -65,7 +67,7 @@ def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bo
 
 
 class _Family:
-    """The child processes; when one of them ends, all are stopped."""
+    """The child processes. While they start, and for the console always: when one ends, all are stopped."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -87,11 +89,18 @@ class _Family:
                 )
 
     def wait(self) -> None:
-        """Wait until a process ends. Raises AisbenchError."""
+        """Wait until the console ends, and report any other process that ends before it. Raises AisbenchError.
+
+        Without its region or follower the console still shows every run and result."""
         pause = threading.Event()
-        while True:
-            self.check_alive()
+        while self._members[CONSOLE].poll() is None:
+            for name, process in [*self._members.items()]:
+                if name != CONSOLE and process.poll() is not None:
+                    del self._members[name]
+                    display.message(f"{name} exited with code {process.returncode}; the console goes on without it")
+                    display.message("to start it again, press Ctrl-C and repeat this command")
             pause.wait(POLL_SECONDS * 5)
+        self.check_alive()
 
     def end(self) -> None:
         """Stop all processes, the last one first."""
@@ -121,14 +130,14 @@ def _start_all(
         before = _changed(folder / "profile.yaml")  # the sandbox writes it when it is ready
         _start_sandbox(family, settings, folder, exposed)
     console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), "--", *switches]
-    family.start("the console", console)  # starts while the sandbox does
+    family.start(CONSOLE, console)  # starts while the sandbox does
     if sandbox:
         _wait_until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
     if is_read_only(settings.data_dir):
         display.message(f"the folder {settings.data_dir} is read-only: runs are neither launched nor followed")
     else:
         family.start("the follower", ["aisbench_core.cli", "follow", "--quiet"])
-    _wait_until(family, "the console", lambda: _answers(f"{address}/_stcore/health"))
+    _wait_until(family, CONSOLE, lambda: _answers(f"{address}/_stcore/health"))
     click.echo(f"AISBench console: {address}")
     if sandbox:
         display.message(f"a sandbox region is running as well: its results are {display.REHEARSALS}")

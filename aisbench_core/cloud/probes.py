@@ -13,10 +13,11 @@ from pathlib import Path
 import requests
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
-from aisbench_core.cloud.addresses import Proxy, proxy_for, split
+from aisbench_core.cloud.addresses import Proxy, is_loopback, proxy_for, split
 from aisbench_core.model import Clock
 
 PORTS = {"http": 80, "https": 443}
+LOOPBACK_SECONDS = 1.0  # so long this machine takes at most to answer itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,18 @@ def resolve(host: str) -> tuple[str, ...]:
     """The IP addresses of a host name, in the system's order. Raises OSError."""
     infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(address[0]) for *_, address in infos))
+
+
+def is_down_here(address: str) -> bool:
+    """Whether an address is of this machine, and no program listens at it."""
+    parts = split(address)
+    if not is_loopback(address):
+        return False
+    try:
+        socket.create_connection((parts.hostname or "", parts.port or PORTS[parts.scheme]), LOOPBACK_SECONDS).close()
+    except OSError:
+        return True
+    return False
 
 
 def probe(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float, clock: Clock) -> ServerProbe:

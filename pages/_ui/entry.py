@@ -10,7 +10,7 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
-from pages._ui.shell.status import show_follower, show_read_only, title_tab
+from pages._ui.shell.status import show_processes, show_read_only, title_tab
 from pages._ui.shell.words import choose_language, show_languages, t
 
 
@@ -49,7 +49,7 @@ with st.sidebar:
     show_menu()
     show_languages()
     with errors_shown():
-        show_follower()
+        show_processes()
 with loaded(page.url_path), errors_shown():
     # Before the page runs: the first thing that it stores would fail with an error that explains nothing.
     if page.url_path in STORING:

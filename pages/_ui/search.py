@@ -73,7 +73,7 @@ def _search() -> None:
     text = st.text_input(t("search.label"), key=TEXT, type="search", placeholder=t("search.placeholder"), live=True)
     wanted = text.strip().casefold()
     count = 0
-    for title, find in _KINDS.items():
+    for title, find in SOURCES.items():
         with errors_shown():
             results = list(islice(find(wanted), EACH))
             count += len(results)
@@ -139,7 +139,7 @@ def _workloads(wanted: str) -> Iterator[_Result]:
             yield _Result(navigation.LEADERBOARD, title, {"workload": workload.name}, t("menu.leaderboard"))
 
 
-_KINDS: dict[str, Callable[[str], Iterator[_Result]]] = {
+SOURCES: dict[str, Callable[[str], Iterator[_Result]]] = {
     "pages": _pages,
     "runs": _runs,
     "series": _series,

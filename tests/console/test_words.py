@@ -40,6 +40,7 @@ from aisbench_core.warehouse.values import Validity
 from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.home.first_steps import STEPS
 from pages._ui.home.overview import TILES
+from pages._ui.search import SOURCES
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, Words, catalogue, first_language
 from tests import records as a
@@ -67,6 +68,7 @@ NAMED_BY_VALUES = (
     | _family("menu", [page.stem for page in navigation.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
     | _family("menu", filter(None, navigation.SECTIONS))
+    | _family("search", SOURCES)
     | _family("home", [f"step_{step}{part}" for step, _ in STEPS for part in ("", "_help")])
     | _family("home", [f"tile_{tile}{part}" for tile in TILES for part in ("", "_help")])
     | _family("home", [f"{key}{part}" for key in ("slower", "faster") for part in ("", "_since")])

@@ -121,6 +121,23 @@ def _ends_within(seconds: float, group: int) -> bool:
     return False
 
 
+def test_the_console_outlives_its_sandbox_and_says_so(
+    served: "subprocess.Popen[str]", environment: dict[str, str]
+) -> None:
+    address = address_of(served)
+    (sandbox,) = [each for each in children_of(served.pid) if b"aisbench_sandbox" in words_of(each, "cmdline")]
+
+    os.kill(sandbox, signal.SIGKILL)
+
+    assert served.stderr is not None
+    said = next(line for line in served.stderr if "exited" in line)
+    assert said.startswith("the sandbox exited with code -9; the console goes on without it")
+    with _DIRECT.open(address, timeout=60) as page:
+        assert page.status == 200
+    assert served.poll() is None
+    assert aisbench(environment, "runs").returncode == 0
+
+
 def test_a_second_one_on_the_same_port_says_so(served: "subprocess.Popen[str]", environment: dict[str, str]) -> None:
     port = address_of(served).rpartition(":")[2]
 

@@ -23,13 +23,13 @@ def has_errors(findings: Sequence[Finding]) -> bool:
 def show_all(
     findings: Sequence[Finding],
     fix: Callable[[Finding], None] | None = None,
-    go_to: Callable[[str], None] | None = None,
+    jump_to: Callable[[str], None] | None = None,
     *,
     unchecked: str = "",
 ) -> None:
     """Every finding with its field, errors first; or that there is none.
 
-    `fix` applies what a finding proposes, at a click, `go_to` shows its field;
+    `fix` applies what a finding proposes, at a click, `jump_to` shows its field;
     `unchecked` is why the region's flavors are not known."""
     st.header(t("findings.title"))
     if unchecked:
@@ -45,10 +45,10 @@ def show_all(
             if fix and finding.fix:
                 label = t("findings.fix", change=", ".join(_change_text(*change) for change in finding.fix))
                 st.button(label, key=f"fix.{number}", icon=":material/build:", on_click=fix, args=(finding,))
-            if go_to:
+            if jump_to:
                 label, icon = t("findings.go_to"), ":material/my_location:"
                 st.button(
-                    label, key=f"go-to.{number}", type="tertiary", icon=icon, on_click=go_to, args=(finding.field,)
+                    label, key=f"go-to.{number}", type="tertiary", icon=icon, on_click=jump_to, args=(finding.field,)
                 )
 
 

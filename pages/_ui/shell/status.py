@@ -4,6 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.private_files import is_read_only
+from pages._ui.configure.first_draft import profile_in_url
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
@@ -29,9 +30,12 @@ def show_read_only() -> None:
 
 
 @st.fragment(run_every=SECONDS)
-def show_follower() -> None:
-    """Who follows the runs and when it was last seen, or how to start a follower."""
+def show_processes() -> None:
+    """Who follows the runs and when it was last seen, or how to start it; and whether a region here is gone."""
     with errors_shown():
+        profile = profile_in_url()
+        if profile and core().regions.is_down_here(profile):
+            st.warning(t("menu.region_down", profile=plain(profile)), icon=":material/cloud_off:")
         beat = core().ledger.last_beat()
         if beat and beat.is_fresh(core().clock()):
             st.caption(t("menu.followed", who=plain(t.message(beat.who)), at=when(beat.at, "%H:%M:%S")))
