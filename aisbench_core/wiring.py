@@ -23,8 +23,7 @@ from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import FILE_MODE, is_read_only
 from aisbench_core.regions import Regions
 from aisbench_core.report.reports import Reports
-from aisbench_core.reproducing.clones import Clones
-from aisbench_core.reproducing.reproductions import Reproductions
+from aisbench_core.reproducing.reproductions import Clones, Reproductions
 from aisbench_core.rulesets.ruleset import Rulesets
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs

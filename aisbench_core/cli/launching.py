@@ -201,9 +201,7 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
     result = core.reproductions.result(run.run_id) if run and run.state.is_terminal else None
     if as_json:
         answer = {"original": check.original.run_id, **display.pick(check, "profile", "identical", "aspects")}
-        ids = {"original": result.original.run_id, "run": result.run.run_id} if result else {}
-        repeated = {**display.as_dict(result), **ids, "is_within": result.is_within} if result else None
-        click.echo(display.to_json({**answer, "run": run, "result": repeated}))
+        click.echo(display.to_json({**answer, "run": run, "result": _reproduction_json(result) if result else None}))
     elif result:
         click.echo(_reproduction_text(result))
     if run and wait:
@@ -229,10 +227,16 @@ def _check_text(check: "ReproductionCheck") -> str:
     return f"{table}\n{check.original.run_id} on profile {check.profile}: {counts}"
 
 
+def _reproduction_json(repeated: "Repeated") -> dict[str, Any]:
+    ids = {"original": repeated.original.run_id, "run": repeated.run.run_id}
+    answer = {**display.as_dict(repeated), **ids, "is_within": repeated.is_within}
+    return {("verdict" if name == "comparability" else name): value for name, value in answer.items()}
+
+
 def _reproduction_text(repeated: "Repeated") -> str:
     run, original, unit = repeated.run, repeated.original, repeated.run.throughput_unit
     if repeated.ratio is None:
-        why = f": {repeated.verdict}, {', '.join(repeated.not_comparable)}" if repeated.not_comparable else ""
+        why = f": {repeated.comparability}, {', '.join(repeated.not_comparable)}" if repeated.not_comparable else ""
         return f"{run.run_id} cannot be compared with {original.run_id}{why}"
     sentence = (
         f"{run.run_id}: {formats.number(run.throughput, unit)}, {repeated.ratio:.4f} times the {original.run_id}'s "

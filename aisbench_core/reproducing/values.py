@@ -74,7 +74,7 @@ class Repeated:
 
     original: RunRow
     run: RunRow
-    verdict: Comparability
+    comparability: Comparability
     not_comparable: Sequence[str]
     ratio: float | None
     runs: int
