@@ -1,6 +1,7 @@
 """Tags and notes of runs, stored in the run's folder, if it is here, and in the warehouse."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -17,14 +18,14 @@ from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.annotations import check_not_stale
 
 
+@dataclass(frozen=True, slots=True)
 class AnnotationService:
     """Reads and changes annotations. Threads may share it; methods about one run raise RunNotFound."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, warehouse: Warehouse, clock: Clock) -> None:
-        self._settings = settings
-        self._ledger = ledger
-        self._warehouse = warehouse
-        self._clock = clock
+    settings: Settings
+    ledger: Ledger
+    warehouse: Warehouse
+    clock: Clock
 
     def of(self, run_id: str) -> Annotations:
         """All annotations of a run, of this console and others."""
@@ -32,12 +33,12 @@ class AnnotationService:
         own = read_annotations(self._folder(run_id).path)
         if run and not run.state.is_terminal:  # an active run is not in the warehouse yet
             return own
-        stored = self._warehouse.annotations.of([run_id]).get(run_id, Annotations())
+        stored = self.warehouse.annotations.of([run_id]).get(run_id, Annotations())
         return Annotations.of([*own.changes, *stored.changes])
 
     def tags(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Tags by run id, without runs that have none; those of active runs come from their folders."""
-        stored = {run_id: annotations.tags for run_id, annotations in self._warehouse.annotations.of(run_ids).items()}
+        stored = {run_id: annotations.tags for run_id, annotations in self.warehouse.annotations.of(run_ids).items()}
         here = {run_id: read_annotations(self._folder(run_id).path).tags for run_id in run_ids if run_id not in stored}
         return {run_id: tags for run_id, tags in {**here, **stored}.items() if tags}
 
@@ -52,7 +53,7 @@ class AnnotationService:
             problems.append(Problem("tags", Message("a run has at most {most}", most=MAX_TAGS), str(len(after))))
         if problems:
             raise SpecError(Message("tags of {run_id}", run_id=run_id), problems)
-        now, old = self._clock(), set(before.tags)
+        now, old = self.clock(), set(before.tags)
         changes = ((AnnotationKind.TAG, after - old), (AnnotationKind.UNTAG, old - after))
         new = [AnnotationChange(now, actor.name, kind, tag) for kind, tags in changes for tag in sorted(tags)]
         return self._add(run_id, before, new, None)
@@ -68,7 +69,7 @@ class AnnotationService:
         before = self.of(run_id)
         if text == before.note:
             return before
-        change = AnnotationChange(self._clock(), actor.name, AnnotationKind.NOTE, text)
+        change = AnnotationChange(self.clock(), actor.name, AnnotationKind.NOTE, text)
         return self._add(run_id, before, [change], since)
 
     def _add(
@@ -77,11 +78,11 @@ class AnnotationService:
         if not new:
             return before
         check_not_stale(before, new, since)
-        require_writable(self._settings.data_dir)
+        require_writable(self.settings.data_dir)
         every = Annotations.of([*before.changes, *new])
         folder = self._folder(run_id)
-        if folder.record.exists() or self._warehouse.recorded([run_id]):
-            every = self._warehouse.annotations.add(run_id, new, since)
+        if folder.record.exists() or self.warehouse.recorded([run_id]):
+            every = self.warehouse.annotations.add(run_id, new, since)
         if folder.path.is_dir():
             add_annotations(folder.path, every.changes)
         return every
@@ -89,11 +90,11 @@ class AnnotationService:
     def _run(self, run_id: str) -> Run | None:
         """The ledger's run; None for one that only the warehouse, or its folder, has."""
         try:
-            return self._ledger.get(run_id)
+            return self.ledger.get(run_id)
         except (RunNotFound, DamagedLedger):
-            if self._folder(run_id).record.exists() or self._warehouse.recorded([run_id]):
+            if self._folder(run_id).record.exists() or self.warehouse.recorded([run_id]):
                 return None
             raise
 
     def _folder(self, run_id: str) -> RunFolder:
-        return RunFolder(self._settings.runs_dir / Path(run_id).name)
+        return RunFolder(self.settings.runs_dir / Path(run_id).name)

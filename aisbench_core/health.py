@@ -51,21 +51,21 @@ class Health:
     ledger_error: AisbenchError | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class HealthChecks:
     """Checks of this console and of the regions that it uses."""
 
-    def __init__(self, settings: Settings, connect: Connect, ledger: Ledger) -> None:
-        self._settings = settings
-        self._connect = connect
-        self._ledger = ledger
+    settings: Settings
+    connect: Connect
+    ledger: Ledger
 
     def check(self, profile: str = "") -> Health:
         """Send a cheap request to both services of a profile, and measure what is stored."""
-        settings = self._settings
-        services = _services(profile or settings.profile, self._connect)
+        settings = self.settings
+        services = _services(profile or settings.profile, self.connect)
         read_only = is_read_only(settings.data_dir)
         try:
-            return Health(services, self._ledger.last_beat(), _sizes(settings, self._ledger.count()), read_only)
+            return Health(services, self.ledger.last_beat(), _sizes(settings, self.ledger.count()), read_only)
         except AisbenchError as error:
             return Health(services, None, _sizes(settings, None), read_only, error)
 

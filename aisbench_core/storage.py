@@ -9,8 +9,7 @@ from aisbench_core.cloud.addresses import proxy_for, split
 from aisbench_core.errors import ConfigError, ResultError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor
-from aisbench_core.running.run_files import RunFiles
-from aisbench_core.running.series_files import SeriesFiles
+from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.settings import Settings, find_credentials, find_warehouse_password, load_profile
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store import Compacted, Progress, no_progress
@@ -28,14 +27,14 @@ class Rebuilt:
     unread: tuple[ResultError, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
 class Storage:
     """Maintains the warehouse. Every method raises WarehouseError when it cannot be used."""
 
-    def __init__(self, settings: Settings, warehouse: Warehouse, files: RunFiles, series: SeriesFiles) -> None:
-        self._settings = settings
-        self._warehouse = warehouse
-        self._files = files
-        self._series = series
+    settings: Settings
+    warehouse: Warehouse
+    files: RunFiles
+    series: SeriesFiles
 
     def rebuild(self, actor: Actor) -> Rebuilt:
         """Store all runs of this machine, and the plans of all series, again.
@@ -44,30 +43,30 @@ class Storage:
         warehouses are restored. Stored data of runs whose folder is damaged stays."""
         log_change(actor, "rebuild of the warehouse")
         unread: dict[str, ResultError] = {}
-        if not self._settings.has_team_warehouse:
-            forget_log(self._settings.warehouse_path)
-        self._warehouse.series.keep(list(self._series.all(unread.__setitem__)))
-        imported = self._settings.merged_dir
-        records = self._files.records(unread.__setitem__)
-        if self._settings.has_team_warehouse:
-            count = self._warehouse.record_many(records)
+        if not self.settings.has_team_warehouse:
+            forget_log(self.settings.warehouse_path)
+        self.warehouse.series.keep(list(self.series.all(unread.__setitem__)))
+        imported = self.settings.merged_dir
+        records = self.files.records(unread.__setitem__)
+        if self.settings.has_team_warehouse:
+            count = self.warehouse.record_many(records)
         else:
-            count = self._warehouse.rebuild(records, chain(self._warehouse.merging.claims(imported), unread))
-        self._warehouse.merging.restore(imported)
+            count = self.warehouse.rebuild(records, chain(self.warehouse.merging.claims(imported), unread))
+        self.warehouse.merging.restore(imported)
         return Rebuilt(count, tuple(unread.values()))
 
     def move(self, to: str, data: str, on_progress: Progress, actor: Actor) -> Moved:
         """Copy everything into another warehouse, named as the setting `warehouse` names one. Can be repeated.
 
         `data`: where a team's files go; without it, where the settings say. Raises ConfigError."""
-        changed = {"warehouse": to, "warehouse_data": data or self._settings.warehouse_data}
-        location = warehouse_location(self._settings.model_copy(update=changed))
-        if str(location) == str(self._warehouse.location):
+        changed = {"warehouse": to, "warehouse_data": data or self.settings.warehouse_data}
+        location = warehouse_location(self.settings.model_copy(update=changed))
+        if str(location) == str(self.warehouse.location):
             raise ConfigError(
                 Message("{warehouse} is the warehouse that is in use", warehouse=location), Message("name another one")
             )
         log_change(actor, f"copy of the warehouse to {location}")
-        return self._warehouse.move_to(Warehouse(location), on_progress)
+        return self.warehouse.move_to(Warehouse(location), on_progress)
 
     def check(self, actor: Actor, *, mend: bool = False, on_progress: Progress = no_progress) -> IntegrityReport:
         """Recompute everything, and compare it with the records in this machine's run folders; lists damaged folders.
@@ -76,14 +75,14 @@ class Storage:
         if mend:
             log_change(actor, "repair of the warehouse")
         unread: dict[str, ResultError] = {}
-        report = self._warehouse.check(self._files.records(unread.__setitem__), mend=mend, on_progress=on_progress)
+        report = self.warehouse.check(self.files.records(unread.__setitem__), mend=mend, on_progress=on_progress)
         damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
         return replace(report, damages=(*report.damages, *damages))
 
     def compact(self, actor: Actor) -> Compacted:
         """Rewrite it without the space of deleted rows."""
         log_change(actor, "compaction of the warehouse")
-        return self._warehouse.compact()
+        return self.warehouse.compact()
 
 
 def warehouse_location(settings: Settings) -> Path | TeamLocation:

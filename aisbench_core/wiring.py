@@ -3,7 +3,6 @@
 import logging
 import os
 import threading
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -28,9 +27,9 @@ from aisbench_core.rulesets.ruleset import Rulesets
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_files import RunFiles
-from aisbench_core.running.runs import Runs
-from aisbench_core.running.series_files import SeriesFiles
+from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.running.run_files import RunFiles, SeriesFiles
+from aisbench_core.running.runs import Launches, Runs
 from aisbench_core.series.service import SeriesService
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
 from aisbench_core.storage import Storage, warehouse_location
@@ -44,37 +43,57 @@ LOG_BYTES = 5 * 1024 * 1024
 LOG_FILES = 3
 
 
-@dataclass(frozen=True, slots=True)
 class Core:
     """The services that pages and command line use, one per noun. Threads may share them."""
 
-    settings: Settings
-    clock: Clock
-    regions: Regions
-    health: HealthChecks
-    doctor: Doctor
-    workloads: Workloads
-    configs: Configs
-    packages: Packages
-    software: SoftwarePackages
-    preflight: Preflight
-    ledger: Ledger
-    runs: Runs
-    files: RunFiles
-    series: SeriesService
-    jobs: Jobs
-    following: Following
-    systems: Systems
-    annotations: AnnotationService
-    warehouse: Warehouse
-    reader: Reader
-    storage: Storage
-    rulesets: Rulesets
-    imports: ResultImport
-    clones: Clones
-    reproductions: Reproductions
-    reports: Reports
-    mlflow: MlflowExport
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        warehouse: Warehouse,
+        connect: Connect,
+        interactive: Connect,
+        clock: Clock,
+    ) -> None:
+        """`connect` has the follower's timeouts, `interactive` those for a person who waits."""
+        self.settings = settings
+        self.clock = clock
+        self.ledger = ledger
+        self.warehouse = warehouse
+        self.workloads = workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
+        self.regions = regions = Regions(settings, interactive)
+        self.health = HealthChecks(settings, interactive, ledger)
+        self.doctor = Doctor(settings, interactive, clock)
+        self.configs = Configs(settings, workloads)
+        self.packages = Packages(settings, workloads)
+        self.software = SoftwarePackages(settings.software_dir)
+        secrets = JobSecrets(settings)
+        self.preflight = preflight = Preflight(settings, workloads, regions, secrets, interactive)
+        self.systems = Systems(settings, ledger, warehouse.record, clock)
+        launches = Launches(settings.data_dir / "launching", settings.runs_dir, ledger.has)
+        self.runs = runs = Runs(
+            settings, ledger, workloads, regions, launches, preflight, self.systems.take_over, clock
+        )
+        self.jobs = Jobs(ledger, interactive, runs)
+        self.files = RunFiles(settings.runs_dir, ledger)
+        plans = SeriesFiles(settings.series_dir)
+        self.series = SeriesService(
+            ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs, clock
+        )
+        self.following = Following(
+            settings, ledger, workloads, launches, secrets, connect, self.series.record, self.series.admission, clock
+        )
+        self.annotations = AnnotationService(settings, ledger, warehouse, clock)
+        self.reader = reader(warehouse.location)
+        self.storage = Storage(settings, warehouse, self.files, plans)
+        self.rulesets = Rulesets(settings.rulesets_dir)
+        self.imports = ResultImport(settings, warehouse, workloads, regions, connect, clock)
+        self.clones = Clones(ledger, warehouse, workloads)
+        self.reproductions = Reproductions(
+            settings, ledger, warehouse, workloads, regions, self.systems, self.clones, runs
+        )
+        self.reports = Reports(warehouse, clock)
+        self.mlflow = MlflowExport(self.reader)
 
 
 def utc_now() -> datetime:
@@ -89,60 +108,13 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
     settings = settings or load_settings()
     prepare_data_folder(settings)
     _log_to_file(settings)
-    return compose(
+    return Core(
         settings,
         Ledger(settings.ledger_path),
         Warehouse(warehouse_location(settings), rulesets=Rulesets(settings.rulesets_dir), ruleset_id=settings.ruleset),
         Clouds(settings, settings.request_seconds),
         Clouds(settings, settings.look_seconds),
         clock,
-    )
-
-
-def compose(
-    settings: Settings, ledger: Ledger, warehouse: Warehouse, connect: Connect, interactive: Connect, clock: Clock
-) -> Core:
-    """The services over these stores. `connect` has the follower's timeouts, `interactive` those for a person who
-    waits."""
-    workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
-    regions, secrets = Regions(settings, interactive), JobSecrets(settings)
-    preflight = Preflight(settings, workloads, regions, secrets, interactive)
-    systems = Systems(settings, ledger, warehouse.record, clock)
-    runs = Runs(settings, ledger, workloads, regions, preflight, systems.take_over, clock)
-    files, series_files = RunFiles(settings.runs_dir, ledger), SeriesFiles(settings.series_dir)
-    series = SeriesService(ledger, series_files, warehouse, workloads, regions, secrets, preflight, runs, clock)
-    reading = reader(warehouse.location)
-    clones = Clones(ledger, warehouse, workloads)
-    return Core(
-        settings=settings,
-        clock=clock,
-        regions=regions,
-        health=HealthChecks(settings, interactive, ledger),
-        doctor=Doctor(settings, interactive, clock),
-        workloads=workloads,
-        configs=Configs(settings, workloads),
-        packages=Packages(settings, workloads),
-        software=SoftwarePackages(settings.software_dir),
-        preflight=preflight,
-        ledger=ledger,
-        runs=runs,
-        files=files,
-        series=series,
-        jobs=Jobs(ledger, interactive, runs),
-        following=Following(
-            settings, ledger, workloads, runs.launches, secrets, connect, series.record, series.admission, clock
-        ),
-        systems=systems,
-        annotations=AnnotationService(settings, ledger, warehouse, clock),
-        warehouse=warehouse,
-        reader=reading,
-        storage=Storage(settings, warehouse, files, series_files),
-        rulesets=Rulesets(settings.rulesets_dir),
-        imports=ResultImport(settings, warehouse, workloads, regions, connect, clock),
-        clones=clones,
-        reproductions=Reproductions(settings, ledger, warehouse, workloads, regions, systems, clones, runs),
-        reports=Reports(warehouse, clock),
-        mlflow=MlflowExport(reading),
     )
 
 

@@ -117,7 +117,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/storage.py": (
         "aisbench_core.cloud.addresses",
-        *("aisbench_core.running.run_files", "aisbench_core.running.series_files"),
+        "aisbench_core.running.run_files",
         "aisbench_core.warehouse",
         *BELOW,
     ),

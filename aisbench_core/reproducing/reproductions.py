@@ -16,8 +16,8 @@ from aisbench_core.preflight.rule import subject_of
 from aisbench_core.regions import Regions
 from aisbench_core.reproducing.values import Aspect, Original, Repeated, ReproductionCheck, Sameness
 from aisbench_core.running.code import files_beside, read_code
-from aisbench_core.running.launch_facts import LaunchFacts, read_facts
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_files import LaunchFacts, read_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.runs import Runs
 from aisbench_core.settings import Profile, Settings

@@ -34,8 +34,8 @@ from aisbench_core.results.record import read_annotations, read_outline, read_sa
 from aisbench_core.results.result_files import collect
 from aisbench_core.results.train_result_info import stamped
 from aisbench_core.running import run_paths
-from aisbench_core.running.launch_facts import read_facts
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.steps import fetch_logs, fetch_samples
 

@@ -1,6 +1,7 @@
 """All jobs of a region, also those created elsewhere: list, stop and delete them by name."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, TrainingService
@@ -13,25 +14,25 @@ from aisbench_core.running.runs import Runs
 FIND = Message("find the job")
 
 
+@dataclass(frozen=True, slots=True)
 class Jobs:
     """Every method raises CloudError when the region does not answer, and ConfigError without a usable profile.
 
     `api`: the training API to use; None means the profile's."""
 
-    def __init__(self, ledger: Ledger, interactive: Connect, runs: Runs) -> None:
-        self._ledger = ledger
-        self._interactive = interactive
-        self._runs = runs
+    ledger: Ledger
+    interactive: Connect
+    runs: Runs
 
     def active(self, profile: str, api: Api | None = None) -> list[RegionJob]:
         """The active jobs of the workspace, newest first; at most a few hundred."""
-        return self._with_runs(self._interactive(profile, api).training.active())
+        return self._with_runs(self.interactive(profile, api).training.active())
 
     def find(self, profile: str, name: str, version: int | None = None, api: Api | None = None) -> RegionJob:
         """The newest job with exactly this name or id; `version` selects one version of it.
 
         Raises CloudNotFound, which lists the versions that exist."""
-        training = self._interactive(profile, api).training
+        training = self.interactive(profile, api).training
         named = training.named(name)
         wanted = [job for job in named if version in (None, job.version)]
         match = wanted[0] if wanted else None if named else _by_id(training, name)
@@ -42,10 +43,10 @@ class Jobs:
     def stop(self, profile: str, job: RegionJob, actor: Actor, api: Api | None = None) -> None:
         """Stop a job. The job of one of our runs is stopped through that run, so that its results are collected."""
         if job.run is not None:
-            self._runs.stop(job.run.run_id, actor)
+            self.runs.stop(job.run.run_id, actor)
         else:
             log_change(actor, f"stop job {job.status.name} of profile {profile}")
-            self._interactive(profile, api).training.stop(job.status.job_id)
+            self.interactive(profile, api).training.stop(job.status.job_id)
 
     def delete(self, profile: str, job: RegionJob, actor: Actor, api: Api | None = None) -> None:
         """Delete an ended job; its output stays. Raises SpecError while it may still be running."""
@@ -56,10 +57,10 @@ class Jobs:
             title = Message("job {name} is kept", name=job.status.name)
             raise SpecError(title, [Problem("phase", reason, value)])
         log_change(actor, f"delete job {job.status.name} of profile {profile}")
-        self._interactive(profile, api).training.delete(job.status.job_id)
+        self.interactive(profile, api).training.delete(job.status.job_id)
 
     def _with_runs(self, jobs: Sequence[JobStatus]) -> list[RegionJob]:
-        runs = {run.job_id: run for run in self._ledger.of_jobs([job.job_id for job in jobs])}
+        runs = {run.job_id: run for run in self.ledger.of_jobs([job.job_id for job in jobs])}
         return [RegionJob(job, runs.get(job.job_id)) for job in jobs]
 
 

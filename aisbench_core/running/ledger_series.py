@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import TypeAdapter
@@ -14,11 +15,11 @@ from aisbench_core.running.ledger import Ledger, add_event, as_text, as_time, in
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 
 
+@dataclass(frozen=True, slots=True)
 class SeriesLedger:
     """Threads and processes may share it, like the ledger."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
+    ledger: Ledger
 
     def add(self, series: Series, attempts: Sequence[Attempt], event: Event, token: str = "") -> Series:
         """Store a series with the first attempt at each cell, in one transaction. A token is stored once."""
@@ -34,7 +35,7 @@ class SeriesLedger:
             "trouble": "",
             "token": token or None,
         }
-        with self._ledger.transaction() as con:
+        with self.ledger.transaction() as con:
             earlier = con.execute("select * from series where token = ?", [token]).fetchone() if token else None
             if earlier:
                 return _series(earlier)
@@ -45,7 +46,7 @@ class SeriesLedger:
 
     def get(self, series_id: str) -> Series:
         """One series by its id or a unique prefix of it. Raises SeriesNotFound."""
-        found = self._ledger.starting_with("series", "series_id", series_id)
+        found = self.ledger.starting_with("series", "series_id", series_id)
         if len(found) == 1:
             return _series(found[0])
         if found:
@@ -60,13 +61,13 @@ class SeriesLedger:
 
     def listed(self) -> list[tuple[datetime, str]]:
         """Launch time and id of every series."""
-        rows = self._ledger.rows("select created_at, series_id from series")
+        rows = self.ledger.rows("select created_at, series_id from series")
         return [(as_time(row["created_at"]), row["series_id"]) for row in rows]
 
     def of(self, series_ids: Collection[str]) -> list[Series]:
         """Those of the series that this ledger has."""
         query = f"select * from series where series_id in {marks(series_ids)}"  # noqa: S608  # only ? marks
-        return [_series(row) for row in self._ledger.rows(query, series_ids)]
+        return [_series(row) for row in self.ledger.rows(query, series_ids)]
 
     def waiting(self) -> list[Series]:
         """Series with cells still to be launched, oldest first."""
@@ -74,28 +75,28 @@ class SeriesLedger:
             "select * from series where series_id in"
             " (select series_id from attempts where run_id = '' and cancelled = 0) order by created_at, series_id"
         )
-        return [_series(row) for row in self._ledger.rows(query)]
+        return [_series(row) for row in self.ledger.rows(query)]
 
     def attempts(self, series_ids: Collection[str]) -> list[Attempt]:
         """All attempts at the cells of these series, in launch order."""
         query = f"select * from attempts where series_id in {marks(series_ids)} order by series_id, number, cell"  # noqa: S608  # only ? marks
-        return [_attempt(row) for row in self._ledger.rows(query, series_ids)]
+        return [_attempt(row) for row in self.ledger.rows(query, series_ids)]
 
     def runs(self, series_ids: Collection[str]) -> list[Run]:
         """The runs of these series, oldest first."""
         query = (
             f"select * from runs where series_id <> '' and series_id in {marks(series_ids)} order by created_at, run_id"  # noqa: S608  # only ? marks
         )
-        return [run_of(row) for row in self._ledger.rows(query, series_ids)]
+        return [run_of(row) for row in self.ledger.rows(query, series_ids)]
 
     def active(self) -> list[Run]:
         """The active runs of all series."""
         query = f"select * from runs where series_id <> '' and state in {marks(ACTIVE)}"  # noqa: S608  # only ? marks
-        return [run_of(row) for row in self._ledger.rows(query, ACTIVE)]
+        return [run_of(row) for row in self.ledger.rows(query, ACTIVE)]
 
     def admit(self, attempt: Attempt, run: Run, event: Event) -> Run:
         """Store the run of an attempt, once. Raises StaleRun when the attempt has a run already, or was cancelled."""
-        with self._ledger.transaction() as con:
+        with self.ledger.transaction() as con:
             done = con.execute(
                 "update attempts set run_id = ? where series_id = ? and cell = ? and number = ?"
                 " and run_id = '' and cancelled = 0",
@@ -115,7 +116,7 @@ class SeriesLedger:
 
     def cancel(self, series_id: str, event: Event) -> int:
         """Cancel every attempt that is not launched yet; returns their number."""
-        with self._ledger.transaction() as con:
+        with self.ledger.transaction() as con:
             done = con.execute(
                 "update attempts set cancelled = 1 where series_id = ? and run_id = '' and cancelled = 0", [series_id]
             )
@@ -124,19 +125,19 @@ class SeriesLedger:
 
     def add_attempts(self, attempts: Sequence[Attempt], event: Event) -> None:
         """Add attempts; one that two people add at the same time is added once."""
-        with self._ledger.transaction() as con:
+        with self.ledger.transaction() as con:
             _add_attempts(con, attempts)
             add_event(con, event)
 
     def set_budget(self, series_id: str, budget: float | None, event: Event) -> None:
         """Change the budget, in node hours."""
-        with self._ledger.transaction() as con:
+        with self.ledger.transaction() as con:
             con.execute("update series set budget = ? where series_id = ?", [budget, series_id])
             add_event(con, event)
 
     def set_launch_error(self, series_id: str, error: str, event: Event | None = None) -> None:
         """Store why the next cell cannot be launched; empty clears it."""
-        with self._ledger.transaction() as con:
+        with self.ledger.transaction() as con:
             con.execute(
                 "update series set trouble = ?, trouble_data = ? where series_id = ?",
                 [error, to_json(error), series_id],

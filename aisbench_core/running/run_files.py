@@ -1,23 +1,77 @@
-"""The files in run folders: logs, metrics, and the record."""
+"""Files of runs and series: facts stored at launch, logs, metrics, the record, and plans of series."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
+from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import DamagedLedger, ResultError
-from aisbench_core.model import MetricSample, RunRecord
-from aisbench_core.results.record import Unread, read_annotations, read_record, read_samples, read_stated
+from aisbench_core.messages import Message
+from aisbench_core.model import Flavor, Launched, MetricSample, RunRecord, RunSpec, Series, WorkloadFacts
+from aisbench_core.private_files import write_whole
+from aisbench_core.results.record import (
+    Unread,
+    damaged,
+    inside,
+    read_annotations,
+    read_record,
+    read_samples,
+    read_stated,
+)
 from aisbench_core.running import logs
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.settings import Profile
 
 
+@dataclass(frozen=True, slots=True)
+class LaunchFacts:
+    """The workload's and the region's facts at launch, so that a record does not depend on later edits.
+
+    `accelerator` is empty if the region did not answer, `launched` None for runs of versions that did not store it."""
+
+    workload: WorkloadFacts
+    region: str
+    rehearsal: bool
+    accelerator: str = ""
+    launched: Launched | None = None
+
+
+_FACTS = TypeAdapter(LaunchFacts)
+_SERIES = TypeAdapter(Series)
+
+
+def launch_facts(
+    spec: RunSpec, workload: Workload, profile: Profile, flavors: Sequence[Flavor], reproduces: str = ""
+) -> LaunchFacts:
+    """The current facts. `reproduces`: the id of the run whose result this one is to repeat."""
+    flavor = next((flavor for flavor in flavors if flavor.flavor_id == spec.flavor), None)
+    accelerator = (flavor.product or flavor.accelerator) if flavor else ""
+    launched = Launched(workload.manifest_sha256, reproduces)
+    return LaunchFacts(workload.facts(spec), profile.region, profile.rehearsal, accelerator, launched)
+
+
+def write_facts(facts: LaunchFacts, file: Path) -> None:
+    """Write the facts to a file."""
+    write_whole(file, _FACTS.dump_json(facts, indent=2))
+
+
+def read_facts(file: Path) -> LaunchFacts:
+    """Read the facts from a file. Raises ResultError when it is missing or damaged."""
+    try:
+        return _FACTS.validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ResultError(Message("{file} cannot be read", file=f"{file.parent.name}/{file.name}")) from error
+
+
+@dataclass(frozen=True, slots=True)
 class RunFiles:
     """The folders of all runs. Every method about one run raises RunNotFound."""
 
-    def __init__(self, runs_dir: Path, ledger: Ledger) -> None:
-        self._runs_dir = runs_dir
-        self._ledger = ledger
+    runs_dir: Path
+    ledger: Ledger
 
     def nodes(self, run_id: str) -> list[int]:
         """The nodes that have a log."""
@@ -46,7 +100,7 @@ class RunFiles:
         """Every record under data/runs/, by run id; no ledger is needed, so the warehouse survives a lost one.
 
         `unread` is called with the folder and the error of each damaged one; without it, ResultError is raised."""
-        for path in sorted(self._runs_dir.glob("*/record.json")):
+        for path in sorted(self.runs_dir.glob("*/record.json")):
             try:
                 yield _record(RunFolder(path.parent))
             except ResultError as error:
@@ -56,14 +110,35 @@ class RunFiles:
 
     def _folder(self, run_id: str) -> RunFolder:
         try:
-            name = self._ledger.get(run_id).run_id
+            name = self.ledger.get(run_id).run_id
         except DamagedLedger:
-            if not (self._runs_dir / Path(run_id).name).is_dir():
+            if not (self.runs_dir / Path(run_id).name).is_dir():
                 raise
             name = run_id
-        return RunFolder(self._runs_dir / Path(name).name)
+        return RunFolder(self.runs_dir / Path(name).name)
 
 
 def _record(folder: RunFolder) -> RunRecord:
     stored = read_record(folder.record, folder.metrics, folder.events)
     return replace(stored, described=read_stated(folder.path), remarks=read_annotations(folder.path))
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesFiles:
+    """The folder data/series/: the plan of each series launched here, so that it survives a lost ledger."""
+
+    folder: Path
+
+    def keep(self, series: Series) -> None:
+        """Write a plan, unless its file exists. Raises DiskError."""
+        file = self.folder / f"{series.series_id}.json"
+        if not file.exists():
+            write_whole(file, _SERIES.dump_json(series, indent=2))
+
+    def all(self, unread: Unread) -> Iterator[Series]:
+        """All plans, oldest first; `unread` is called for each damaged one."""
+        for file in sorted(self.folder.glob("*.json")):
+            try:
+                yield _SERIES.validate_json(file.read_bytes())
+            except (OSError, ValidationError) as error:
+                unread(file.stem, damaged(inside(file), error))

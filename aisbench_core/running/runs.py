@@ -26,8 +26,9 @@ from aisbench_core.private_files import (
     write_whole,
 )
 from aisbench_core.regions import Regions
-from aisbench_core.running import launch_facts, run_paths
+from aisbench_core.running import run_paths
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_files import launch_facts, write_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Profile, Settings
 
@@ -76,50 +77,42 @@ class Launches:
         marker.unlink(missing_ok=True)
 
 
+@dataclass(frozen=True, slots=True)
 class Runs:
-    """Changes of runs by people. Threads may share it; every method about one run raises RunNotFound."""
+    """Changes of runs by people. Threads may share it; every method about one run raises RunNotFound.
 
-    def __init__(
-        self,
-        settings: Settings,
-        ledger: Ledger,
-        workloads: Workloads,
-        regions: Regions,
-        preflight: Preflight,
-        describe_system: Callable[[Run], int],
-        clock: Clock,
-    ) -> None:
-        """`describe_system` gives a new run the system description of its profile; it returns the number of fields."""
-        self._settings = settings
-        self._ledger = ledger
-        self._workloads = workloads
-        self._regions = regions
-        self._preflight = preflight
-        self._describe_system = describe_system
-        self._clock = clock
-        self.launches = Launches(settings.data_dir / "launching", settings.runs_dir, ledger.has)
+    `describe_system` gives a new run the system description of its profile; it returns the number of fields."""
+
+    settings: Settings
+    ledger: Ledger
+    workloads: Workloads
+    regions: Regions
+    launches: Launches
+    preflight: Preflight
+    describe_system: Callable[[Run], int]
+    clock: Clock
 
     def launch(self, spec: RunSpec, profile: str, actor: Actor, token: str = "", reproduces: str = "") -> Run:
         """Store a new run. A token launches once: launching with it again returns the first run.
 
         `reproduces`: the id of the run whose result this one is to repeat. Raises SpecError with every preflight
         error, ConfigError."""
-        chosen = self._regions.profile(profile)
-        errors = [finding for finding in self._preflight.offline(spec, chosen.name) if finding.level is Level.ERROR]
+        chosen = self.regions.profile(profile)
+        errors = [finding for finding in self.preflight.offline(spec, chosen.name) if finding.level is Level.ERROR]
         if errors:
             problems = [Problem(finding.field, finding.sentence) for finding in errors]
             raise SpecError(Message("this cannot be launched"), problems)
-        spec = subject_of(spec, chosen, self._workloads).spec
-        return self.create(spec, chosen, actor, lambda run, event: self._ledger.add(run, event, token), reproduces)
+        spec = subject_of(spec, chosen, self.workloads).spec
+        return self.create(spec, chosen, actor, lambda run, event: self.ledger.add(run, event, token), reproduces)
 
     def create(self, spec: RunSpec, profile: Profile, actor: Actor, store: Store, reproduces: str = "") -> Run:
         """Create a run's folder, then store the run. The spec must have passed preflight."""
-        require_writable(self._settings.data_dir)
-        now = self._clock()
+        require_writable(self.settings.data_dir)
+        now = self.clock()
         run = _new_run(spec, profile.name, actor, now)
         with full_disks_named(), self.launches.unfinished(run.run_id):
             self._write_facts(run, profile, reproduces)
-            message = _launched(run, self._describe_system(run), reproduces)
+            message = _launched(run, self.describe_system(run), reproduces)
             return store(run, Event.by(actor, run.run_id, now, message))
 
     def stop(self, run_id: str, actor: Actor) -> Run:
@@ -127,24 +120,24 @@ class Runs:
 
         A run whose results cannot be fetched ends as failed, and can be collected again."""
         for _ in range(STOP_TRIES):
-            run = self._ledger.get(run_id)
+            run = self.ledger.get(run_id)
             if not run.can_stop:
                 return run
-            now = self._clock()
+            now = self.clock()
             event = Event.by(actor, run.run_id, now, Message("stop asked for by {who}", who=actor.name))
             try:
-                return self._ledger.advance(run, _stopping(run, actor, now), event)
+                return self.ledger.advance(run, _stopping(run, actor, now), event)
             except StaleRun:
                 continue
         raise StaleRun(Message("run {run_id} changes too often", run_id=run_id), Message("try again"))
 
     def collect_again(self, run_id: str, actor: Actor) -> Run:
         """Collect a failed run's results once more. Raises SpecError unless it failed after its job was created."""
-        run = self._ledger.get(run_id)
+        run = self.ledger.get(run_id)
         if not run.can_collect_again:
             reason = Message("only a failed run whose job was created can be collected again")
             raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("state", reason, run.state)])
-        now = self._clock()
+        now = self.clock()
         completed = run.phase == Phase.COMPLETED
         after = run.to(
             RunState.COLLECTING,
@@ -154,14 +147,14 @@ class Runs:
             next_step_at=now,
         )
         message = Message("collected again by {who}", who=actor.name)
-        return self._ledger.advance(run, after, Event.by(actor, run.run_id, now, message))
+        return self.ledger.advance(run, after, Event.by(actor, run.run_id, now, message))
 
     def _write_facts(self, run: Run, profile: Profile, reproduces: str) -> None:
-        folder = RunFolder(self._settings.runs_dir / run.run_id)
-        workload = self._workloads.get(run.spec.workload)
-        flavors = self._regions.flavors_if_reachable(profile.name)
-        facts = launch_facts.launch_facts(run.spec, workload, profile, flavors, reproduces)
-        launch_facts.write_facts(facts, folder.launch)
+        folder = RunFolder(self.settings.runs_dir / run.run_id)
+        workload = self.workloads.get(run.spec.workload)
+        flavors = self.regions.flavors_if_reachable(profile.name)
+        facts = launch_facts(run.spec, workload, profile, flavors, reproduces)
+        write_facts(facts, folder.launch)
         write_whole(folder.spec, to_yaml(run.spec).encode())
 
 

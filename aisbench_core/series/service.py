@@ -3,7 +3,7 @@
 import secrets
 import string
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -29,8 +29,8 @@ from aisbench_core.preflight.service import Preflight
 from aisbench_core.regions import Regions
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.runs import Runs
-from aisbench_core.running.series_files import SeriesFiles
 from aisbench_core.series import planning
 from aisbench_core.series.admitting import Admitting
 from aisbench_core.series.comparing import SeriesComparison, compared
@@ -43,31 +43,20 @@ ID_LETTERS = 6
 LETTERS = string.ascii_lowercase + string.digits
 
 
+@dataclass(frozen=True, slots=True)
 class SeriesService:
     """All series of this console. Threads may share it; methods about one series raise SeriesNotFound."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        files: SeriesFiles,
-        warehouse: Warehouse,
-        workloads: Workloads,
-        regions: Regions,
-        secrets_of_jobs: JobSecrets,
-        preflight: Preflight,
-        runs: Runs,
-        clock: Clock,
-    ) -> None:
-        self._events = ledger
-        self._ledger = SeriesLedger(ledger)
-        self._files = files
-        self._warehouse = warehouse
-        self._workloads = workloads
-        self._regions = regions
-        self._secrets = secrets_of_jobs
-        self._preflight = preflight
-        self._runs = runs
-        self._clock = clock
+    events: Ledger
+    ledger: SeriesLedger
+    files: SeriesFiles
+    warehouse: Warehouse
+    workloads: Workloads
+    regions: Regions
+    job_secrets: JobSecrets
+    preflight: Preflight
+    runs: Runs
+    clock: Clock
 
     def plan(self, spec: RunSpec, answers: Mapping[str, Any], profile: str = "") -> planning.SeriesDraft:
         """A draft of a series with findings and estimate; nothing is stored.
@@ -81,7 +70,7 @@ class SeriesService:
         Raises CloudError when the region cannot be reached."""
         most = max(draft.plan.node_counts)
         rows = [row for row in draft.rows if row.node_count == most]
-        return planning.checked(rows, lambda spec: self._preflight.online(spec, profile))
+        return planning.checked(rows, lambda spec: self.preflight.online(spec, profile))
 
     def launch(self, plan: SeriesPlan, profile: str, actor: Actor, token: str = "") -> Series:
         """Store a series; the follower launches its cells. A token launches once.
@@ -92,9 +81,9 @@ class SeriesService:
             raise SpecError(
                 Message("this series cannot be launched"), [_problem(row_finding) for row_finding in draft.errors]
             )
-        now = self._clock()
+        now = self.clock()
         series_id = f"s{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(ID_LETTERS))}"
-        profile_name = self._regions.profile(profile).name
+        profile_name = self.regions.profile(profile).name
         series = Series(series_id, plan, draft.rows, profile_name, now, actor.name, plan.budget)
         attempts = planning.first_attempts(series_id, plan, draft.rows, actor.name, now)
         message = Message(
@@ -102,19 +91,19 @@ class SeriesService:
             cells=len(attempts),
             node_hours=draft.estimate.node_hours,
         )
-        launched = self._ledger.add(series, attempts, self._event(series_id, message, actor), token)
-        self._files.keep(launched)
+        launched = self.ledger.add(series, attempts, self._event(series_id, message, actor), token)
+        self.files.keep(launched)
         return launched
 
     def record(self, run_record: RunRecord) -> None:
         """Store a run's record; the first one of a series also stores the plan, for all who share the warehouse."""
         if run_record.run.series_id:
-            self._warehouse.series.keep([self._ledger.get(run_record.run.series_id)])
-        self._warehouse.record(run_record)
+            self.warehouse.series.keep([self.ledger.get(run_record.run.series_id)])
+        self.warehouse.record(run_record)
 
     def get(self, series_id: str) -> Series:
         """One series of this console by its id or a unique prefix of it."""
-        return self._ledger.get(series_id)
+        return self.ledger.get(series_id)
 
     def matrix(self, series_id: str) -> Matrix:
         """The series now; as far as it was recorded if another console launched it.
@@ -123,7 +112,7 @@ class SeriesService:
         try:
             return self._matrices([self.get(series_id)])[0]
         except SeriesNotFound:
-            recorded = self._warehouse.series.starting_with(series_id) if series_id else []
+            recorded = self.warehouse.series.starting_with(series_id) if series_id else []
             if not recorded or (len(recorded) > 1 and recorded[0].series_id != series_id):
                 raise
         return self._recorded(recorded[:1])[0]
@@ -132,15 +121,15 @@ class SeriesService:
         """A page of series, newest first, including those of other consoles."""
         newest = sorted(self._listed().items(), key=lambda item: (item[1], item[0]), reverse=True)
         chosen = [series_id for series_id, _ in newest[offset : offset + limit]]
-        here = self._ledger.of(chosen)
+        here = self.ledger.of(chosen)
         missing = {*chosen} - {series.series_id for series in here}
-        recorded = self._warehouse.series.of(sorted(missing))
+        recorded = self.warehouse.series.of(sorted(missing))
         matrices = [*self._matrices(here), *self._recorded(recorded)]
         return sorted(matrices, key=lambda matrix: chosen.index(matrix.series.series_id))
 
     def compare(self, baseline_id: str, series_id: str) -> SeriesComparison:
         """The second series against the first, row by row. Raises SpecError for a series against itself."""
-        return compared(self.matrix(baseline_id), self.matrix(series_id), self._warehouse.compare)
+        return compared(self.matrix(baseline_id), self.matrix(series_id), self.warehouse.compare)
 
     def like(self, series: Series, limit: int = 50) -> list[Series]:
         """Other series of the same workload, newest first, among the newest `limit`."""
@@ -154,8 +143,8 @@ class SeriesService:
         """The newest series, of this console or of others, newest first."""
         newest = sorted(self._listed().items(), key=lambda item: (item[1], item[0]), reverse=True)
         ids = [series_id for series_id, _ in newest][:limit]
-        here = self._ledger.of(ids)
-        recorded = self._warehouse.series.of(sorted({*ids} - {one.series_id for one in here}))
+        here = self.ledger.of(ids)
+        recorded = self.warehouse.series.of(sorted({*ids} - {one.series_id for one in here}))
         return sorted((*here, *recorded), key=lambda other: ids.index(other.series_id))
 
     def count(self) -> int:
@@ -164,23 +153,21 @@ class SeriesService:
 
     def _listed(self) -> dict[str, datetime]:
         """Launch times by series id."""
-        return {series_id: at for at, series_id in (*self._warehouse.series.listed(), *self._ledger.listed())}
+        return {series_id: at for at, series_id in (*self.warehouse.series.listed(), *self.ledger.listed())}
 
     def stop(self, series_id: str, actor: Actor) -> Matrix:
         """Cancel cells that are not launched yet, and stop all active runs. Can be repeated."""
         series = self.get(series_id)
-        self._ledger.cancel(series.series_id, self._event(series.series_id, Message("stopped"), actor))
-        for run in self._ledger.runs(
-            [series.series_id]
-        ):  # read after the cancellation, since which no run can be added
+        self.ledger.cancel(series.series_id, self._event(series.series_id, Message("stopped"), actor))
+        for run in self.ledger.runs([series.series_id]):  # read after the cancellation, since which no run can be added
             if not run.state.is_terminal:
-                self._runs.stop(run.run_id, actor)
+                self.runs.stop(run.run_id, actor)
         return self.matrix(series.series_id)
 
     def rerun(self, series_id: str, actor: Actor) -> Matrix:
         """Add an attempt at every cell that ended without a valid result. Raises SpecError if there is none."""
         matrix = self.matrix(series_id)
-        now, series = self._clock(), matrix.series
+        now, series = self.clock(), matrix.series
         again = [
             Attempt(series.series_id, cell.index, len(cell.tries) + 1, number, cell.repeat, actor.name, now)
             for number, row in enumerate(matrix.rows)
@@ -195,7 +182,7 @@ class SeriesService:
             subject = Message("series {series_id}", series_id=series.series_id)
             raise SpecError(subject, [Problem("cells", reason, valid)])
         message = Message("run again: {count} cells", count=len(again))
-        self._ledger.add_attempts(again, self._event(series.series_id, message, actor))
+        self.ledger.add_attempts(again, self._event(series.series_id, message, actor))
         return self.matrix(series.series_id)
 
     def resume(self, series_id: str, budget: float, actor: Actor) -> Matrix:
@@ -205,23 +192,23 @@ class SeriesService:
         message = Message(
             "budget: {budget} instead of {before}", budget=_hours(plan.budget), before=_hours(series.budget)
         )
-        self._ledger.set_budget(series.series_id, plan.budget, self._event(series.series_id, message, actor))
+        self.ledger.set_budget(series.series_id, plan.budget, self._event(series.series_id, message, actor))
         return self.matrix(series.series_id)
 
     def admission(self) -> Callable[[], None]:
         """The function that a follower calls at every tick: it launches the cells for which there is room."""
-        return Admitting(self._events, self._ledger, self.launch_cell, self._clock).admit
+        return Admitting(self.events, self.ledger, self.launch_cell, self.clock).admit
 
     def _drafted(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
-        chosen = self._regions.profile(profile)
-        return planning.drafted(plan, chosen, self._workloads, self._regions.known_flavors(chosen), self._secrets)
+        chosen = self.regions.profile(profile)
+        return planning.drafted(plan, chosen, self.workloads, self.regions.known_flavors(chosen), self.job_secrets)
 
     def _matrices(self, several: Sequence[Series]) -> list[Matrix]:
         ids = [series.series_id for series in several]
-        now, attempts, runs = self._clock(), self._ledger.attempts(ids), self._ledger.runs(ids)
+        now, attempts, runs = self.clock(), self.ledger.attempts(ids), self.ledger.runs(ids)
         ended = [run.run_id for run in runs if run.state.is_terminal]
-        recorded = self._warehouse.runs_of(ended) if ended else {}
-        verdicts = self._warehouse.series.verdicts(ids) if recorded else ()
+        recorded = self.warehouse.runs_of(ended) if ended else {}
+        verdicts = self.warehouse.series.verdicts(ids) if recorded else ()
         return [
             matrix_of(
                 SeriesSnapshot(
@@ -231,7 +218,7 @@ class SeriesService:
                     now,
                 ),
                 recorded,
-                self._events.events(series.series_id),
+                self.events.events(series.series_id),
                 verdicts,
             )
             for series in several
@@ -240,10 +227,10 @@ class SeriesService:
     def _recorded(self, several: Sequence[Series]) -> list[Matrix]:
         """Matrices of series that are not in this console's ledger."""
         ids = [series.series_id for series in several]
-        places = self._warehouse.series.run_cells(ids) if ids else {}
-        rows = self._warehouse.runs_of([run_id for some in places.values() for run_id, _ in some])
-        verdicts = self._warehouse.series.verdicts(ids)
-        now = self._clock()
+        places = self.warehouse.series.run_cells(ids) if ids else {}
+        rows = self.warehouse.runs_of([run_id for some in places.values() for run_id, _ in some])
+        verdicts = self.warehouse.series.verdicts(ids)
+        now = self.clock()
         return [
             replace(matrix_of(snapshot_of(series, places[series.series_id], rows, now), rows, (), verdicts), here=False)
             for series in several
@@ -254,14 +241,14 @@ class SeriesService:
 
         def store(run: Run, event: Event) -> Run:
             of_series = replace(run, series_id=series.series_id, series_index=attempt.cell)
-            return self._ledger.admit(attempt, of_series, event)
+            return self.ledger.admit(attempt, of_series, event)
 
-        self._files.keep(series)
-        spec, profile = series.rows[attempt.row].spec, self._regions.profile(series.profile)
-        return self._runs.create(spec, profile, local_actor(attempt.requested_by, WayIn.FOLLOWER), store)
+        self.files.keep(series)
+        spec, profile = series.rows[attempt.row].spec, self.regions.profile(series.profile)
+        return self.runs.create(spec, profile, local_actor(attempt.requested_by, WayIn.FOLLOWER), store)
 
     def _event(self, series_id: str, message: Message, actor: Actor) -> Event:
-        return Event.by(actor, series_id, self._clock(), message)
+        return Event.by(actor, series_id, self.clock(), message)
 
 
 def _answers(plan: SeriesPlan) -> dict[str, Any]:

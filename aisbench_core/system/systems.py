@@ -26,8 +26,8 @@ from aisbench_core.model import (
 )
 from aisbench_core.private_files import require_writable
 from aisbench_core.results.record import file_text, read_outline, read_record, read_stated, write_record, write_stated
-from aisbench_core.running.launch_facts import read_facts
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings, load_profile
 from aisbench_core.system import reading

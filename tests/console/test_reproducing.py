@@ -8,8 +8,8 @@ from streamlit.testing.v1 import AppTest
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.model import Launched, RunState
-from aisbench_core.running.launch_facts import read_facts
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import Warehouse

@@ -14,7 +14,7 @@ from aisbench_core.model import JobRequest, JobStatus, Run, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import find_credentials
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds, compose, utc_now
+from aisbench_core.wiring import Clouds, Core, utc_now
 from tests.actors import TESTER
 from tests.flow.following import GOOD, SPEC, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_completed_once, assert_retrying, with_cloud
@@ -143,7 +143,7 @@ def test_a_follower_outlives_a_bug_in_its_own_loop(bench: Bench, caplog: pytest.
         return utc_now()
 
     settings = bench.core.settings.model_copy(update={"tick_seconds": 0.02, "poll_seconds": 0.02})
-    core = compose(
+    core = Core(
         settings,
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path),

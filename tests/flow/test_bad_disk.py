@@ -17,7 +17,7 @@ from aisbench_core.messages import verbatim
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds, compose
+from aisbench_core.wiring import Clouds, Core
 from tests import records as a
 from tests.flow.following import GOOD, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_completed_once, assert_retrying
@@ -64,7 +64,7 @@ def test_a_full_or_read_only_disk_delays_a_run_and_loses_nothing(
 ) -> None:
     settings = bench.core.settings
     clouds, warehouse = Clouds(settings, settings.request_seconds), FullOnce(settings.warehouse_path, trouble)
-    core = compose(settings, Ledger(settings.ledger_path), warehouse, clouds, clouds, bench.clock)
+    core = Core(settings, Ledger(settings.ledger_path), warehouse, clouds, clouds, bench.clock)
     bench = replace(bench, core=core, follower=core.following.follower())
     run = bench.follow(bench.launch(), RunState.COLLECTING)
     bench.tick()

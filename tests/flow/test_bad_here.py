@@ -17,7 +17,7 @@ from aisbench_core.model import RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import Settings, find_credentials
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds, compose, open_core
+from aisbench_core.wiring import Clouds, Core, open_core
 from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
@@ -60,7 +60,7 @@ def hold() -> Iterator[Callable[[Path], "subprocess.Popen[str]"]]:
 def impatient(bench: Bench) -> Bench:
     """The bench with a warehouse that is not waited for long."""
     settings = bench.core.settings
-    core = compose(
+    core = Core(
         settings,
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path, patience_s=0.2),

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from aisbench_core.cli import main
 from aisbench_core.model import Imported, RunState, stated_of
 from aisbench_core.results.record import write_record
-from aisbench_core.running.launch_facts import LaunchFacts, write_facts
+from aisbench_core.running.run_files import LaunchFacts, write_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
 from aisbench_core.system.descriptions import SystemTemplate

@@ -12,7 +12,7 @@ from aisbench_core.cloud.ports import Cloud
 from aisbench_core.model import Event, Run, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds, compose
+from aisbench_core.wiring import Clouds, Core
 from tests.flow.following import Bench
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient
@@ -84,7 +84,7 @@ def with_cloud(bench: Bench, spoil: Callable[[Cloud], Cloud]) -> Bench:
     """The same bench, whose cloud is not quite what it should be."""
     settings = bench.core.settings
     clouds = Clouds(settings, settings.request_seconds)
-    core = compose(
+    core = Core(
         settings,
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path),

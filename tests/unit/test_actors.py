@@ -4,7 +4,7 @@ import inspect
 import logging
 import re
 from collections.abc import Iterator
-from typing import get_type_hints
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +12,9 @@ from aisbench_core.changes import log_change
 from aisbench_core.importing.columns import Columns
 from aisbench_core.model import Actor, Role
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.settings import Settings
 from aisbench_core.warehouse.records.saved_views import SavedViews
-from aisbench_core.wiring import Core
+from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 
 CHANGE = re.compile(
@@ -28,17 +29,17 @@ BY_THE_CORE = {
 """Changes that no page and no command calls."""
 
 
-def changes() -> Iterator[tuple[str, inspect.Signature]]:
+def changes(core: Core) -> Iterator[tuple[str, inspect.Signature]]:
     """Every public method that changes something, by its qualified name."""
-    services = {*get_type_hints(Core).values(), SavedViews, Columns} - {Ledger}
+    services = {*map(type, vars(core).values()), SavedViews, Columns} - {Ledger}
     for service in services:
         for name, method in inspect.getmembers(service, inspect.isfunction):
             if CHANGE.fullmatch(name) and method.__qualname__ not in BY_THE_CORE:
                 yield method.__qualname__, inspect.signature(method)
 
 
-def test_every_change_through_the_core_takes_an_actor() -> None:
-    found = dict(changes())
+def test_every_change_through_the_core_takes_an_actor(tmp_path: Path) -> None:
+    found = dict(changes(open_core(Settings(data_dir=tmp_path / "data"))))
 
     nameless = {name for name, signature in found.items() if signature.parameters.get("actor") is None}
 
