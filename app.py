@@ -19,10 +19,8 @@ from streamlit.runtime import get_instance
 from aisbench_core.private_files import private_umask
 from aisbench_core.settings import load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
-from aisbench_core.web.browser_cookie import BrowserCookie
-from aisbench_core.web.front_door import FrontDoor, FrontDoorMiddleware
-from aisbench_core.web.upload_store import UploadStore
-from aisbench_core.web.uploads import UploadMiddleware
+from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware
+from aisbench_core.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
 from pages._ui.shell.errors import show_script_error
 

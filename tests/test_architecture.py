@@ -88,7 +88,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.warehouse.records.imported",
         "aisbench_core.warehouse.answers.scalings",
         *("aisbench_core.warehouse.records.saved", "aisbench_core.warehouse.answers.sorts"),
-        *("aisbench_core.warehouse.values", "aisbench_core.web.browser_cookie", "aisbench_core.web.upload_store"),
+        *("aisbench_core.warehouse.values", "aisbench_core.web.front_door", "aisbench_core.web.uploads"),
         "aisbench_core.wiring",
     ),
     "aisbench_core/cli": (
@@ -203,7 +203,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/importing/readers": (
-        "aisbench_core.upstream.configs.package_names",
+        "aisbench_core.upstream.configs.contents",
         "aisbench_core.errors",
         "aisbench_core.importing.readers",
         "aisbench_core.mlflow",
@@ -221,7 +221,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.running.run_paths",
         "aisbench_core.running.steps",
         "aisbench_core.warehouse",
-        *("aisbench_core.mlflow", "aisbench_core.upstream.configs.package_names"),
+        *("aisbench_core.mlflow", "aisbench_core.upstream.configs.contents"),
         *BELOW,
     ),
     "aisbench_core/report": ("aisbench_core.chinese", "aisbench_core.report", "aisbench_core.warehouse", *BELOW),

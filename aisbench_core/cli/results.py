@@ -17,12 +17,7 @@ from aisbench_core.messages import Message
 if TYPE_CHECKING:
     from aisbench_core.model.columns import Column
     from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
-    from aisbench_core.warehouse.answers.compared import (
-        Comparison,
-        MetricComparison,
-        Servers,
-        ServerSpread,
-    )
+    from aisbench_core.warehouse.answers.compared import Comparison, MetricComparison, Servers, ServerSpread
     from aisbench_core.warehouse.records.saved import SavedView
     from aisbench_core.wiring import Core
 

@@ -88,7 +88,7 @@ def export_config(profile: str, output: Path | None, script: Path | None, as_jso
 def _file_of(file: Path) -> "ConfigFile":
     """A file of the upstream tool. Raises ConfigError if it cannot be read."""
     from aisbench_core.upstream.configs.contents import ConfigFile
-    from aisbench_core.upstream.configs.source import MOST_BYTES
+    from aisbench_core.upstream.configs.literals import MOST_BYTES
 
     try:
         with file.open("rb") as opened:

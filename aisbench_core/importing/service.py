@@ -1,22 +1,25 @@
 """Imports results that were measured elsewhere: reading, preview, storing, and undoing an import."""
 
+import json
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from pydantic import TypeAdapter, ValidationError
+
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import log_change
-from aisbench_core.cloud.ports import Connect
-from aisbench_core.errors import Problem, SpecError, full_disks_named
+from aisbench_core.cloud.ports import Connect, ObjectStore
+from aisbench_core.errors import ConfigError, Problem, SpecError, full_disks_named
 from aisbench_core.importing import records, saving
 from aisbench_core.importing.choices import UNKNOWN_REGION, Choices, Preview, Provenance, Saved
-from aisbench_core.importing.columns import Columns, checked
-from aisbench_core.importing.obs_files import files_below, obs_path
 from aisbench_core.importing.readers.names import is_result_file
 from aisbench_core.importing.readers.reading import columns_of, columns_of_stream, read_files, read_path, read_stream
 from aisbench_core.importing.readers.results import (
@@ -31,7 +34,7 @@ from aisbench_core.importing.readers.results import (
 from aisbench_core.importing.records import Catalogue
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, RunRecord
-from aisbench_core.private_files import require_writable
+from aisbench_core.private_files import require_writable, write_whole
 from aisbench_core.regions import Regions
 from aisbench_core.results.record import read_record
 from aisbench_core.running.run_paths import RunFolder
@@ -236,3 +239,106 @@ def _copy(file: BinaryIO) -> BinaryIO:
     """A copy, because the reader closes it; result files are small."""
     file.seek(0)
     return BytesIO(file.read())
+
+
+_STORED = TypeAdapter(dict[str, str])
+
+NOTHING = ""  # of an ignored column
+
+
+class Columns:
+    """Meanings by header, in an editable file of the data folder."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def stored(self) -> dict[str, str]:
+        """The stored meanings by header. Raises ConfigError if the file is invalid."""
+        if not self._file.exists():
+            return {}
+        try:
+            return checked(_STORED.validate_json(self._file.read_bytes()))
+        except (OSError, ValidationError, SpecError):
+            message = Message("{file} cannot be read", file=self._file)
+            raise ConfigError(message, Message("delete it, and choose the meanings of columns again")) from None
+
+    def remember(self, mapping: Mapping[str, str], actor: Actor) -> None:
+        """Store more meanings. Raises SpecError for an unknown one."""
+        both = self.stored() | checked(mapping)
+        log_change(actor, f"meanings of {len(mapping)} table columns")
+        write_whole(self._file, json.dumps(both, ensure_ascii=False, indent=2, sort_keys=True).encode())
+
+
+def checked(mapping: Mapping[str, str]) -> dict[str, str]:
+    """The same mapping. Raises SpecError with the headers of unknown meanings."""
+    allowed = {NOTHING, *ColumnMeaning}
+    problems = [
+        Problem(header, Message("must be one of {columns}, or empty", columns=", ".join(ColumnMeaning)), repr(column))
+        for header, column in mapping.items()
+        if column not in allowed
+    ]
+    if problems:
+        raise SpecError(Message("column mapping"), problems)
+    return dict(mapping)
+
+
+# --- directories in OBS -----------------------------------------------------------------------------
+
+SCHEME = "obs://"
+
+SMALL = 1024 * 1024  # bytes; smaller objects are fetched in batches, larger ones through a file
+BATCH = 64
+
+
+def obs_path(text: str) -> str:
+    """The path `/bucket/directory/` of `obs://bucket/directory`. Raises SpecError."""
+    path = text.strip().removeprefix(SCHEME).strip("/")
+    if not text.strip().startswith(SCHEME) or not path:
+        raise SpecError(
+            Message("directory in OBS"),
+            [Problem("path", Message("must start with {scheme}bucket/", scheme=SCHEME), repr(text))],
+        )
+    return f"/{path}/"
+
+
+@contextmanager
+def files_below(objects: ObjectStore, directory: str) -> Iterator[list[InputFile]]:
+    """Every object below a directory (`/bucket/directory/`), named by its relative path; valid inside the `with`."""
+    stats = [stat for stat in objects.list(directory) if not stat.path.endswith("/")]
+    small = _BatchReader(objects, [stat.path for stat in stats if stat.size <= SMALL])
+    with tempfile.TemporaryDirectory(prefix="aisbench-import-") as folder:
+        large = partial(_download, objects, Path(folder))
+        yield [
+            InputFile(
+                stat.path.removeprefix(directory),
+                stat.size,
+                partial(small.open if stat.size <= SMALL else large, stat.path),
+            )
+            for stat in stats
+        ]
+
+
+@dataclass(slots=True)
+class _BatchReader:
+    """Small objects in key order. Opening one also fetches the next ones: the readers open most files in that order."""
+
+    objects: ObjectStore
+    paths: Sequence[str]
+    batch: Mapping[str, bytes] = field(default_factory=dict)
+
+    def open(self, path: str) -> BinaryIO:
+        """The object's bytes. Raises FileNotFoundError if it was deleted since it was listed."""
+        if path not in self.batch:
+            start = self.paths.index(path)
+            self.batch = self.objects.read_many(self.paths[start : start + BATCH])
+        if path not in self.batch:
+            raise FileNotFoundError(path)
+        return BytesIO(self.batch[path])
+
+
+def _download(objects: ObjectStore, folder: Path, path: str) -> BinaryIO:
+    target = folder / "object"
+    objects.get(path, target)
+    file = target.open("rb")
+    target.unlink()  # the open file stays readable, and frees the disk when it is closed
+    return file

@@ -12,7 +12,7 @@ from aisbench_core.model import COUNTS, SYSTEM_FIELDS, TESTER_FIELDS, Division, 
 from aisbench_core.results.record import SYSTEM_FILE, TESTER_FILE
 from aisbench_core.system.descriptions import StatedFields, finding
 from aisbench_core.upstream.configs.contents import ConfigFile
-from aisbench_core.upstream.configs.source import decoded
+from aisbench_core.upstream.configs.literals import decoded
 from aisbench_core.value_errors import value_error
 
 Entry = tuple[str, object]

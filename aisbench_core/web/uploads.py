@@ -1,8 +1,16 @@
-"""Middleware that streams uploads to disk, and passes Streamlit a ticket instead of each file."""
+"""Stores uploads on disk: middleware that streams them there, and passes Streamlit a ticket instead of each file."""
 
+import contextlib
+import io
+import json
+import os
 import re
-from collections.abc import AsyncIterator, Callable
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, MutableMapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -10,9 +18,183 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from aisbench_core.web.upload_store import UploadLimitError, UploadRefusedError, UploadStore
+from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message, from_json, message_of, to_json
+from aisbench_core.private_files import is_read_only
+
+# Subfolder of the data folder, with a folder for each console process.
+UPLOADS = "uploads"
+
+MOST_FILE_BYTES = 200 * 1024**2
+MOST_SESSION_BYTES = 500 * 1024**2
+MOST_SESSION_FILES = 1000
+MOST_TEXT_BYTES = 5 * 1024**2
+# Allowance for the multipart form around a file.
+MOST_FORM_BYTES = 64 * 1024
+
+_REMOVE_FILES = Message("remove files from the page, or reload it, and upload the file again")
+
+# Prefix of the ticket of a file that was not stored. Files cannot forge it: Streamlit never gets their content.
+_REFUSAL = b"aisbench-upload-refused "
+
+_TICKET = re.compile(rb"aisbench-upload (?P<path>[0-9]+-\w+/[0-9a-f-]{36}/[0-9a-f-]{36})")
+
+
+class UploadRefusedError(Exception):
+    """An upload that is answered with an HTTP error, because no page can show the reason."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class UploadLimitError(Exception):
+    """A file that is not stored; its page shows the reason after the file's name, and the hint."""
+
+    def __init__(self, reason: Message, hint: Message) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+    def ticket(self) -> bytes:
+        """The content that Streamlit gets instead of the file."""
+        texts = {"reason": self.reason, "hint": self.hint}
+        return _REFUSAL + json.dumps({name: (text, to_json(text)) for name, text in texts.items()}).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class UploadStore:
+    """The uploads of one console process; `is_open` tells whether a session is still connected."""
+
+    folder: Path
+    is_open: Callable[[str], bool]
+
+    @classmethod
+    def create(cls, data_dir: Path, is_open: Callable[[str], bool]) -> "UploadStore":
+        """An empty store; removes folders of killed processes. Creates no folder in a read-only data folder."""
+        parent = data_dir / UPLOADS
+        if is_read_only(data_dir):
+            return cls(parent / f"{os.getpid()}-later", is_open)
+        parent.mkdir(mode=0o700, exist_ok=True)
+        for folder in parent.iterdir():
+            if not _is_alive(folder.name.partition("-")[0]):
+                shutil.rmtree(folder, ignore_errors=True)
+        return cls(Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent)), is_open)
+
+    def reserve(self, session: str, file: str, size: int) -> Path:
+        """Create a file of this size. Raises UploadRefusedError, and UploadLimitError when a limit is reached."""
+        if not self.is_open(session):
+            raise UploadRefusedError(400, "The page is no longer connected: reload it.")
+        if size > MOST_FILE_BYTES + MOST_FORM_BYTES:  # browsers check this before they upload, and show both sizes
+            raise UploadRefusedError(413, f"The file has {size_text(size)}; allowed: {size_text(MOST_FILE_BYTES)}.")
+        if is_read_only(self.folder.parent.parent):
+            raise UploadRefusedError(403, "The data folder is read-only: nothing can be stored in it.")
+        path = self.folder / session / file
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        sizes = [file.stat().st_size for file in path.parent.iterdir() if file != path]
+        if sum(sizes) + size > MOST_SESSION_BYTES:
+            reason = Message(
+                "it has {size}, and the page holds {held} of at most {most} already",
+                size=size_text(size),
+                held=size_text(sum(sizes)),
+                most=size_text(MOST_SESSION_BYTES),
+            )
+            raise UploadLimitError(reason, _REMOVE_FILES)
+        if len(sizes) >= MOST_SESSION_FILES:
+            reason = Message("the page holds {count} files already, and may hold no more", count=len(sizes))
+            raise UploadLimitError(reason, _REMOVE_FILES)
+        with path.open("wb") as reserved:
+            os.truncate(reserved.fileno(), size)  # counts towards the limit before its content has arrived
+        return path
+
+    def ticket(self, session: str, file: str) -> bytes:
+        """The content that Streamlit gets instead of a stored file."""
+        return f"aisbench-upload {self.folder.name}/{session}/{file}".encode()
+
+    def remove(self, session: str, file: str) -> None:
+        """Delete a file."""
+        (self.folder / session / file).unlink(missing_ok=True)
+
+    def remove_closed(self) -> None:
+        """Delete the files of closed sessions."""
+        with contextlib.suppress(FileNotFoundError):
+            for folder in self.folder.iterdir():
+                if not self.is_open(folder.name):
+                    shutil.rmtree(folder, ignore_errors=True)
+
+    def close(self) -> None:
+        """Delete all files."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def size_text(size: int) -> str:
+    """A size in KB or MB."""
+    number, unit = (size / 1024**2, "MB") if size >= 1024**2 else (size / 1024, "KB")
+    return f"{number:.1f}".removesuffix(".0") + f" {unit}"
+
+
+def refusal_of(name: str, content: bytes) -> ConfigError | None:
+    """Why the file of a ticket was not stored; None if it was."""
+    if not content.startswith(_REFUSAL):
+        return None
+    texts = json.loads(content.removeprefix(_REFUSAL))
+    reason, hint = (message_of(from_json(*texts[name])) for name in ("reason", "hint"))
+    return ConfigError(Message("{file} was not uploaded: {reason}", file=name, reason=reason), hint)
+
+
+def open_upload(data_dir: Path, name: str, content: bytes) -> BinaryIO:
+    """Open the uploaded file of a ticket; other content is returned as a file.
+
+    Raises ConfigError when the file was deleted, or was not stored."""
+    if refusal := refusal_of(name, content):
+        raise refusal
+    path = _path_of(data_dir, content)
+    try:
+        return path.open("rb") if path else io.BytesIO(content)
+    except FileNotFoundError:
+        raise ConfigError(Message("the uploaded file is no longer on the server"), Message("upload it again")) from None
+
+
+def read_upload(data_dir: Path, name: str, content: bytes) -> bytes:
+    """The content of a small uploaded file. Raises ConfigError when it was deleted, or is too large."""
+    with open_upload(data_dir, name, content) as file:
+        size = file.seek(0, os.SEEK_END)
+        if size > MOST_TEXT_BYTES:
+            raise ConfigError(
+                Message(
+                    "{file} is too large: it has {found}; allowed: {most}",
+                    file=name,
+                    found=size_text(size),
+                    most=size_text(MOST_TEXT_BYTES),
+                ),
+                Message("choose the file with the settings"),
+            )
+        file.seek(0)
+        return file.read(MOST_TEXT_BYTES)
+
+
+def discard_upload(data_dir: Path, content: bytes) -> None:
+    """Delete an uploaded file that is no longer needed."""
+    if path := _path_of(data_dir, content):
+        path.unlink(missing_ok=True)
+
+
+def _path_of(data_dir: Path, content: bytes) -> Path | None:
+    ticket = _TICKET.fullmatch(content)
+    return data_dir / UPLOADS / ticket["path"].decode() if ticket else None
+
+
+def _is_alive(pid: str) -> bool:
+    try:
+        os.kill(int(pid), 0)
+    except PermissionError:  # another user's process
+        return True
+    except (ValueError, ProcessLookupError, OverflowError):
+        return False
+    return True
+
 
 UPLOAD = re.compile(r".*/_stcore/upload_file/(?P<session>[0-9a-f-]{36})/(?P<file>[0-9a-f-]{36})")
 NO_CONTENT = 204
@@ -135,13 +317,13 @@ class UploadMiddleware:
             (b"content-type", f"multipart/form-data; boundary={BOUNDARY}".encode()),
             (b"content-length", str(len(body)).encode()),
         ]
-        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        pending: list[MutableMapping[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
         statuses: list[int] = []
 
-        async def receive_ticket() -> Message:
+        async def receive_ticket() -> MutableMapping[str, Any]:
             return pending.pop() if pending else await receive()
 
-        async def send_and_record(message: Message) -> None:
+        async def send_and_record(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
             await send(message)

@@ -13,20 +13,21 @@ import pytest
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import in_chinese
-from aisbench_core.web.upload_store import (
+from aisbench_core.web.uploads import (
     MOST_FILE_BYTES,
     MOST_FORM_BYTES,
     MOST_SESSION_BYTES,
     MOST_SESSION_FILES,
     MOST_TEXT_BYTES,
     UPLOADS,
+    NotOneFileError,
+    OnePart,
     UploadLimitError,
     UploadStore,
     discard_upload,
     open_upload,
     read_upload,
 )
-from aisbench_core.web.uploads import NotOneFileError, OnePart
 from tests.browser.console_process import ConsoleProcess
 from tests.console.uploading import UploadSession
 
@@ -191,7 +192,7 @@ def test_other_content_stands_for_itself(tmp_path: Path, content: bytes) -> None
 
 
 def test_what_a_killed_console_left_is_removed_at_the_next_start(tmp_path: Path) -> None:
-    code = "import sys, pathlib; from aisbench_core.web.upload_store import UploadStore; import os; "
+    code = "import sys, pathlib; from aisbench_core.web.uploads import UploadStore; import os; "
     code += f"UploadStore.create(pathlib.Path({str(tmp_path)!r}), lambda s: True).reserve('s', 'f', 10); os._exit(9)"
     subprocess.run([sys.executable, "-c", code], check=False)
     left = list((tmp_path / UPLOADS).iterdir())

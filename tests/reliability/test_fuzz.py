@@ -28,7 +28,7 @@ from aisbench_core.settings import HOME, Profile
 from aisbench_core.system.reading import read as read_system
 from aisbench_core.upstream.configs.contents import ConfigFile
 from aisbench_core.upstream.configs.reading import read as read_config
-from aisbench_core.upstream.configs.shell import read_pre_start, read_shell
+from aisbench_core.upstream.configs.reading import read_pre_start, read_shell
 from tests import records as a
 from tests.foreign_files import KINDS, Kind, failure
 from tests.reliability.outcomes import campaign

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.importing.columns import Columns
+from aisbench_core.importing.service import Columns
 from tests.actors import TESTER
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.changes import log_change
-from aisbench_core.importing.columns import Columns
+from aisbench_core.importing.service import Columns
 from aisbench_core.model import Actor, Role
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import Settings

@@ -7,7 +7,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from aisbench_core.web.browser_cookie import COOKIE, BrowserCookie
+from aisbench_core.web.front_door import COOKIE, BrowserCookie
 
 OWN = "A-_z" * 10 + "123"
 

@@ -8,7 +8,7 @@ from aisbench_core.results.record import FILE_KEYS
 from aisbench_core.settings import HOME
 from aisbench_core.system.descriptions import RULES
 from aisbench_core.system.systems import OF_EACH_RUN
-from aisbench_core.upstream.configs.source import MOST_BYTES
+from aisbench_core.upstream.configs.literals import MOST_BYTES
 
 DOCUMENT = HOME / "docs" / "system.md"
 FIELDS_HEAD = "| field | key in the file | meaning |\n|---|---|---|\n"

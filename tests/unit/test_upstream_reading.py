@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Level
 from aisbench_core.upstream.configs.contents import ConfigFile, Document, Hints
-from aisbench_core.upstream.configs.conversion import understand
+from aisbench_core.upstream.configs.literals import MOST_BYTES
 from aisbench_core.upstream.configs.reading import read
-from aisbench_core.upstream.configs.source import MOST_BYTES
+from aisbench_core.upstream.configs.service import understand
 from tests.unit.upstream_files import SECRET_KEY, WORKLOADS, config, document, line_of, one, said
 
 

@@ -6,8 +6,8 @@ from typing import Any
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.settings import HOME
 from aisbench_core.upstream.configs.contents import ConfigFile, Document, Hints, ImportedConfig, LineFinding
-from aisbench_core.upstream.configs.conversion import understand
 from aisbench_core.upstream.configs.reading import read
+from aisbench_core.upstream.configs.service import understand
 
 WORKLOADS = Workloads(HOME / "workloads")
 ACCESS_KEY = "AKEXAMPLE0123456789X"

@@ -11,8 +11,7 @@ from datetime import tzinfo
 from itertools import chain
 
 from aisbench_core.importing.readers.lines import MOST_LINE, Readable, decoded, line_at, line_start, plain, windows
-from aisbench_core.importing.readers.log_result import Block, from_block, from_report
-from aisbench_core.importing.readers.log_run import LogRun, is_upstream_line
+from aisbench_core.importing.readers.log_run import Block, LogRun, from_block, from_report, is_upstream_line
 from aisbench_core.importing.readers.results import ParsedResult, Results, Unread
 from aisbench_core.messages import Message
 
@@ -26,15 +25,7 @@ MOST_BLOCKS_ON_A_LINE = 16
 ResultsAndRest = Generator[ParsedResult | Unread, None, str]
 
 # Every relevant line contains one of these. Searching for them is far faster than splitting all lines.
-_WORDS = (
-    b"train_result_info",
-    b"throughput",
-    b"accuracy",
-    b"job_",
-    b"workpath:",
-    b"ConfigInfo",
-    b"AISBench sandbox",
-)
+_WORDS = (b"train_result_info", b"throughput", b"accuracy", b"job_", b"workpath:", b"ConfigInfo", b"AISBench sandbox")
 
 # The first line of every log of a sandbox, whose results are rehearsals.
 _SANDBOX = "[ModelArts Service Log][init] AISBench sandbox"

@@ -1,6 +1,9 @@
-"""File names that may contain results, so that other files are not opened."""
+"""What names say: which files may contain results, and the model and framework of a package."""
 
 import re
+from typing import TypedDict
+
+from aisbench_core.upstream.configs.contents import FRAMEWORKS, package_name
 
 _ARCHIVE = re.compile(r"\.(zip|tar|tgz|gz)$", re.I)
 _TABLE = re.compile(r"\.(csv|tsv|xlsx|xlsm|xls)$", re.I)
@@ -80,3 +83,25 @@ def job_of_log(name: str) -> tuple[str, str] | None:
     """The job's id and name from the name of its log object, of which v2 has the id and v1 the name; else None."""
     match = _JOB_LOG.fullmatch(last_part(name))
     return (match["id"] or "", match["name"] or "") if match else None
+
+
+class PackageFacts(TypedDict):
+    """What a package's name contains, as fields of a ParsedResult; empty if unknown."""
+
+    workload: str
+    model: str
+    framework: str
+    framework_version: str
+
+
+def package_facts(*paths: str) -> PackageFacts:
+    """The facts from the first of these paths that contains the name of a package."""
+    package = next((package for path in paths if (package := package_name(path))), None)
+    workload = package.workload.removeprefix("train_") if package else ""
+    framework, _, model = workload.partition("_")
+    return PackageFacts(
+        workload=workload,
+        model=model,
+        framework=FRAMEWORKS.get(framework, framework),
+        framework_version=package.framework_version if package else "",
+    )

@@ -1,6 +1,7 @@
-"""Parsed results, unread files, and tables with their columns."""
+"""Parsed results with their identities, unread files, and tables with their columns."""
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from enum import StrEnum
@@ -8,6 +9,7 @@ from typing import BinaryIO
 
 from aisbench_core.messages import Message
 from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
+from aisbench_core.model.spec import canonical_json
 
 # The default zone: times in logs and tables have none, and most were written in China.
 UPSTREAM_ZONE = timezone(timedelta(hours=8), "UTC+8")
@@ -149,3 +151,17 @@ class Table:
 
 
 Results = Iterator[ParsedResult | Unread]
+
+
+def identities(values: Mapping[str, object], job: str) -> tuple[str, str]:
+    """SHA-256 (hex) of the values with their job, and of the values alone."""
+    return _sha256({"job": job, "values": values}), _sha256({"values": values})
+
+
+def rank_values(ranks: Iterable[RankResult], accuracy: float | None) -> dict[str, object]:
+    """The values to identify a run whose ranks are all known: equal for its log and its output directory."""
+    return {"accuracy": accuracy, "ranks": sorted([rank.server, rank.rank, rank.throughput] for rank in ranks)}
+
+
+def _sha256(value: Mapping[str, object]) -> str:
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -10,9 +10,8 @@ from typing import Any, cast
 
 from aisbench_core.errors import ResultError
 from aisbench_core.importing.readers.columns import RESULTS, chosen, guessed
-from aisbench_core.importing.readers.identity import identities
-from aisbench_core.importing.readers.packages import package_facts
-from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Results, Table, Unread
+from aisbench_core.importing.readers.names import package_facts
+from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Results, Table, Unread, identities
 from aisbench_core.importing.readers.rows import Row, unguarded
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import Mode, TrainResultInfo

@@ -10,11 +10,9 @@ from aisbench_core.authoring.manifest import Parameter, ParameterType
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.messages import Message
 from aisbench_core.model import Api, Scalar
-from aisbench_core.upstream.configs.contents import Assigned, LineFinding, finding
-from aisbench_core.upstream.configs.fields import ConfigReader
+from aisbench_core.upstream.configs.contents import FRAMEWORKS, Assigned, LineFinding, finding
 from aisbench_core.upstream.configs.keys import APIS, LISTS
-from aisbench_core.upstream.configs.package_names import FRAMEWORKS
-from aisbench_core.upstream.configs.session import boot_file_of, typed
+from aisbench_core.upstream.configs.session import ConfigReader, boot_file_of, typed
 from aisbench_core.upstream.configs.workload_detection import release_of
 from aisbench_core.upstream.packages.package import Answers, Package
 

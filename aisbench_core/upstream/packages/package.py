@@ -19,9 +19,9 @@ from aisbench_core.upstream.configs.contents import (
     LineFinding,
     PackageName,
     finding,
+    package_name,
 )
-from aisbench_core.upstream.configs.package_names import package_name
-from aisbench_core.upstream.configs.source import MOST_BYTES, decoded
+from aisbench_core.upstream.configs.literals import MOST_BYTES, decoded
 from aisbench_core.upstream.packages.entries import CODE, PackageEntries
 
 

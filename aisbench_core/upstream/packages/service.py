@@ -19,8 +19,8 @@ from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import Actor, Flavor, Level, RunSpec
 from aisbench_core.settings import Settings
-from aisbench_core.upstream.configs import conversion
 from aisbench_core.upstream.configs.contents import Hints, ImportedConfig, ImportedSpec, LineFinding, finding
+from aisbench_core.upstream.configs.service import understand
 from aisbench_core.upstream.packages import manifests
 from aisbench_core.upstream.packages.entries import LIMITS, PackageEntries, PackageLimits
 from aisbench_core.upstream.packages.package import Answers, Made, Package, PackagedWorkload, base_of, package_of, plain
@@ -159,7 +159,7 @@ class Packages:
         if package.document is None:
             return ImportedConfig(None, None, (own,), ())
         hints = Hints(workload.name, version if version in workload.versions else "", profile=answers.profile)
-        imported = conversion.understand(package.document, self._workloads.joined_by(workload), hints)
+        imported = understand(package.document, self._workloads.joined_by(workload), hints)
         # The package contains its code, so the import's question for a code directory does not apply.
         findings = tuple(finding for finding in imported.findings if finding.rule != "config.code-dir")
         return replace(imported, specs=imported.specs or (own,), findings=findings)

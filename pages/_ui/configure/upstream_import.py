@@ -11,7 +11,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from aisbench_core.upstream.configs.contents import ConfigFile, Document, Hints
 from aisbench_core.upstream.packages.package import Package
-from aisbench_core.web.upload_store import MOST_FILE_BYTES
+from aisbench_core.web.uploads import MOST_FILE_BYTES
 from pages._ui.configure.form import workload_titles
 from pages._ui.configure.import_findings import (
     JOB,

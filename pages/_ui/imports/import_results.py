@@ -14,7 +14,7 @@ from aisbench_core.formats import MISSING, number, percent
 from aisbench_core.importing.choices import Choices, ImportAnswers, Preview, Provenance
 from aisbench_core.importing.readers.results import ParsedResult, Table, Unread
 from aisbench_core.model import Mode, Origin
-from aisbench_core.web.upload_store import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
+from aisbench_core.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
 from pages._ui.imports.table_columns import corrected, show_columns
 from pages._ui.runs.validity import check_text
 from pages._ui.shell import uploads, widgets
