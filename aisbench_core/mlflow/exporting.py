@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
-from aisbench_core.mlflow import words
-from aisbench_core.mlflow.schema import REVISION, TABLES
+from aisbench_core.mlflow import schema
 from aisbench_core.model.columns import Mlflow, of_mlflow
 from aisbench_core.warehouse.records.full_runs import FullRun, iter_full_runs
 from aisbench_core.warehouse.store.reading import Reader
@@ -64,8 +63,8 @@ class MlflowExport:
 
 
 def _write_store(con: sqlite3.Connection, runs: Iterator[FullRun]) -> int:
-    con.executescript(TABLES)
-    con.execute("insert into alembic_version values (?)", [REVISION])
+    con.executescript(schema.TABLES)
+    con.execute("insert into alembic_version values (?)", [schema.REVISION])
     experiments = {"Default": 0}
     _insert_experiment(con, 0, "Default", None)
     for run in runs:
@@ -118,7 +117,7 @@ def _params(values: Mapping[str, Any]) -> dict[str, Any]:
     params = {name: values[name] for name in _PARAMS}
     parameters = _from_json(values["spec"], dict).get("parameters")
     if isinstance(parameters, dict):
-        params |= {words.PARAMETER + name: value for name, value in parameters.items()}
+        params |= {schema.PARAMETER + name: value for name, value in parameters.items()}
     return params
 
 
@@ -130,11 +129,11 @@ def _tags(run: FullRun) -> dict[str, Any]:
         tags |= {f"aisbench.{key}.{name}": value for name, value in _from_json(values[key], dict).items()}
     return tags | {
         "aisbench.tags": ", ".join(map(_text, _from_json(values["tags"], list))),
-        words.RUN_ID: values["run_id"],
-        words.JOB_ID: values["job_id"],
-        words.REHEARSAL: str(values["rehearsal"]).lower(),
-        words.SYNTHETIC: str(values["synthetic_data"]).lower(),
-        words.RAW: run.raw if len(run.raw) <= MAX_TEXT else "",
+        schema.RUN_ID: values["run_id"],
+        schema.JOB_ID: values["job_id"],
+        schema.REHEARSAL: str(values["rehearsal"]).lower(),
+        schema.SYNTHETIC: str(values["synthetic_data"]).lower(),
+        schema.RAW: run.raw if len(run.raw) <= MAX_TEXT else "",
         "mlflow.runName": values["run_id"],
         "mlflow.user": values["created_by"],
         "mlflow.source.name": "aisbench",
@@ -161,12 +160,12 @@ def _points(run: FullRun, at: int) -> Iterator[Row]:
     for name in _METRICS:
         yield from _point(name, 0, at, run.values[name])
     for server, rank, throughput in run.ranks:
-        yield from _point(words.RANK.format(server=server), rank, at, throughput)
+        yield from _point(schema.RANK.format(server=server), rank, at, throughput)
     for server, total, accuracy in run.servers:
-        yield from _point(words.SERVER_THROUGHPUT, server, at, total)
-        yield from _point(words.SERVER_ACCURACY, server, at, accuracy)
+        yield from _point(schema.SERVER_THROUGHPUT, server, at, total)
+        yield from _point(schema.SERVER_ACCURACY, server, at, accuracy)
     for step, (moment, node, name, value) in enumerate(run.samples):
-        yield from _point(words.SAMPLE.format(name=name, node=node), step, _ms(moment) or 0, value)
+        yield from _point(schema.SAMPLE.format(name=name, node=node), step, _ms(moment) or 0, value)
 
 
 def _point(key: str, step: int, at: int, value: float | None) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from threading import Event, Thread
 import pytest
 
 from aisbench_core import health
-from aisbench_core.warehouse.store import compacting
+from aisbench_core.warehouse.store import file_store
 
 LOOKS = 5_000
 
@@ -36,4 +36,4 @@ def test_a_log_that_has_just_gone_is_no_incident(file: Path) -> None:
 
 
 def test_nor_is_one_that_goes_while_the_warehouse_is_measured(file: Path) -> None:
-    assert {compacting._file_size(file).bytes for _ in range(LOOKS)} <= {100, 101}
+    assert {file_store._file_size(file).bytes for _ in range(LOOKS)} <= {100, 101}

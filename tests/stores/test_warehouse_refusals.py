@@ -16,7 +16,7 @@ from aisbench_core.rulesets.ruleset import Rulesets
 from aisbench_core.settings import Settings
 from aisbench_core.storage import warehouse_location
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.file_refusals import busy, refusal
+from aisbench_core.warehouse.store.warehouse_file import busy, refusal
 from tests import records as a
 
 NOW = datetime(2026, 3, 9, tzinfo=UTC)

@@ -11,7 +11,7 @@ from aisbench_core.importing.readers.rows import Row
 from aisbench_core.importing.readers.sources import Opened
 from aisbench_core.importing.readers.tables import read_rows, table_of
 from aisbench_core.messages import Message
-from aisbench_core.mlflow import words
+from aisbench_core.mlflow import schema
 from aisbench_core.mlflow.store import MlflowStore, Point, StoreRun, opened
 from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
 from aisbench_core.model.spec import canonical_json
@@ -40,7 +40,7 @@ def read_store(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Result
             source = f"{file.name}!{experiment}"
             foreign: list[tuple[int, StoreRun]] = []
             for position, run in enumerate(store.runs(number, experiment), start=1):
-                if words.RUN_ID in run.tags:
+                if schema.RUN_ID in run.tags:
                     yield _own(run, source, position)
                 else:
                     foreign.append((position, run))
@@ -53,7 +53,7 @@ def columns_of_store(file: Opened) -> Iterator[Table]:
     with file.on_disk() as path, opened(path) as store:
         for number, experiment in store.experiments().items():
             names = _names(store, number)
-            runs = [run for run in store.runs(number, experiment) if words.RUN_ID not in run.tags]
+            runs = [run for run in store.runs(number, experiment) if schema.RUN_ID not in run.tags]
             if runs:
                 yield table_of(_header(names), [_row(run, names) for run in runs], f"{file.name}!{experiment}")
 
@@ -127,23 +127,23 @@ def _row(run: StoreRun, names: Sequence[tuple[str, str]]) -> Row:
 
 def _own(run: StoreRun, source: str, number: int) -> ParsedResult:
     tags, params, metrics = run.tags, run.params, run.metrics
-    identity, values_identity = identities({"run_id": tags[words.RUN_ID]}, tags.get(words.JOB_ID, ""))
-    numbers = {key: metrics[name] for key, name in words.REPORTED.items() if name in metrics}
-    times = {key: time for key in words.PERIODS if (time := _time(tags.get(f"aisbench.{key}", "")))}
-    servers = _steps(run.history, words.SERVER_THROUGHPUT)
-    expected = metrics.get(words.RANKS_EXPECTED)
+    identity, values_identity = identities({"run_id": tags[schema.RUN_ID]}, tags.get(schema.JOB_ID, ""))
+    numbers = {key: metrics[name] for key, name in schema.REPORTED.items() if name in metrics}
+    times = {key: time for key in schema.PERIODS if (time := _time(tags.get(f"aisbench.{key}", "")))}
+    servers = _steps(run.history, schema.SERVER_THROUGHPUT)
+    expected = metrics.get(schema.RANKS_EXPECTED)
     return ParsedResult(
         source=source,
         number=number,
         identity=identity,
         values_identity=values_identity,
-        raw=tags.get(words.RAW) or canonical_json({**params, **metrics}),
+        raw=tags.get(schema.RAW) or canonical_json({**params, **metrics}),
         info=TrainResultInfo(**numbers, **times),  # type: ignore[arg-type]  # by name
         workload=params.get("workload", ""),
         model=params.get("model", ""),
         framework=params.get("framework", ""),
         framework_version=params.get("framework_version", ""),
-        job_id=tags.get(words.JOB_ID, ""),
+        job_id=tags.get(schema.JOB_ID, ""),
         job_name=run.name,
         mode=Mode(params["mode"]) if params.get("mode") in {*Mode} else None,
         node_count=_count(params.get("node_count")),
@@ -153,13 +153,13 @@ def _own(run: StoreRun, source: str, number: int) -> ParsedResult:
         accelerator=params.get("accelerator", ""),
         dataset=params.get("dataset", ""),
         created_by=run.user,
-        run_id=tags[words.RUN_ID],
-        rehearsal=tags.get(words.REHEARSAL) == "true",
-        synthetic_data=tags.get(words.SYNTHETIC) == "true",
+        run_id=tags[schema.RUN_ID],
+        rehearsal=tags.get(schema.REHEARSAL) == "true",
+        synthetic_data=tags.get(schema.SYNTHETIC) == "true",
         ranks_expected=round(expected) if expected is not None and 0 <= expected <= _MOST_RANKS else None,
         rank_results=tuple(_ranks(run.history)),
         server_throughputs=tuple(value for _, value in servers),
-        server_accuracies=tuple(value for _, value in _steps(run.history, words.SERVER_ACCURACY)),
+        server_accuracies=tuple(value for _, value in _steps(run.history, schema.SERVER_ACCURACY)),
         started_at=run.started_at,
         ended_at=run.ended_at,
         samples=tuple(_samples(run.history)),
@@ -179,7 +179,7 @@ def _count(text: str | None) -> int | None:
 
 
 def _ranks(history: Sequence[Point]) -> Iterator[RankResult]:
-    start = words.RANK.format(server="")
+    start = schema.RANK.format(server="")
     for point in history:
         server = point.name.removeprefix(start)
         if point.name.startswith(start) and _SMALL.fullmatch(server):
@@ -194,5 +194,5 @@ def _samples(history: Sequence[Point]) -> Iterator[MetricSample]:
     for point in history:
         kind, _, rest = point.name.partition(".")
         name, _, node = rest.rpartition(".node_")
-        if kind == words.NPU_SAMPLE and name and _SMALL.fullmatch(node):
+        if kind == schema.NPU_SAMPLE and name and _SMALL.fullmatch(node):
             yield MetricSample(point.at, int(node), name, point.value)

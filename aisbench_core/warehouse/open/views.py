@@ -18,6 +18,7 @@ from aisbench_core.warehouse.answers.board import FIELDS, GROUPED, t95
 from aisbench_core.warehouse.answers.group_statistics import CURRENT, OLYMPIC_RUNS
 from aisbench_core.warehouse.answers.scaling import LINE, POINTS
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
+from aisbench_core.warehouse.store.schema import sql_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,11 +270,7 @@ def create(con: DuckDBPyConnection) -> None:
 def describe(con: DuckDBPyConnection) -> None:
     """Say as comments of the views what their columns mean, for those who read them without our documents."""
     for view in VIEWS:
-        con.execute(f"comment on view {view.name} is {_text(view.row)}")
+        con.execute(f"comment on view {view.name} is {sql_text(view.row)}")
         for column in view.columns:
             comment = f"{column.meaning} [{column.unit}]" if column.unit else column.meaning
-            con.execute(f"comment on column {view.name}.{column.name} is {_text(comment)}")
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
+            con.execute(f"comment on column {view.name}.{column.name} is {sql_text(comment)}")

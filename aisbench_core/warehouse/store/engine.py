@@ -14,8 +14,8 @@ import duckdb
 from aisbench_core.errors import disk_error
 from aisbench_core.private_files import is_read_only
 from aisbench_core.warehouse.store.file_queue import try_in_turn
-from aisbench_core.warehouse.store.file_refusals import refusal
-from aisbench_core.warehouse.store.warehouse_file import check_log, quoted, revision_of
+from aisbench_core.warehouse.store.schema import sql_text
+from aisbench_core.warehouse.store.warehouse_file import check_log, refusal, revision_of
 
 # How long to wait for other processes before WarehouseBusy.
 PATIENCE_S = 15.0
@@ -63,7 +63,7 @@ def attach(engine: duckdb.DuckDBPyConnection, path: Path, options: str = "") -> 
     while True:
         before = path.stat().st_ino
         try:
-            engine.execute(f"attach {quoted(path)} as {NAME} (type duckdb{options})")
+            engine.execute(f"attach {sql_text(path)} as {NAME} (type duckdb{options})")
         except duckdb.Error as error:
             raise refusal(path, error) from error
         if path.stat().st_ino == before:

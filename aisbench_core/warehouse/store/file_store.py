@@ -7,6 +7,7 @@ attaching the file. Nothing here may open the file in any other way: closing ano
 """
 
 import contextlib
+import stat
 import tempfile
 import threading
 import time
@@ -18,15 +19,13 @@ import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.messages import Message
-from aisbench_core.private_files import abandoned, is_read_only, require_writable
-from aisbench_core.warehouse.store import Compacted
-from aisbench_core.warehouse.store.compacting import compact_file
-from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, copy_file, start
+from aisbench_core.private_files import abandoned, draft_of, is_read_only, require_writable, sync
+from aisbench_core.warehouse.store import Compacted, Size, warehouse_file
+from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, attached, copy_file, start
 from aisbench_core.warehouse.store.file_queue import RETRY_S, try_in_turn
-from aisbench_core.warehouse.store.file_refusals import BROKEN, busy, refusal
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
 from aisbench_core.warehouse.store.schema import parsed
-from aisbench_core.warehouse.store.warehouse_file import check_log, copy_tables, create, log_of, note_log, revision_of
+from aisbench_core.warehouse.store.warehouse_file import BROKEN, busy, log_of, other_writers, refusal
 
 T = TypeVar("T")
 
@@ -87,9 +86,7 @@ class FileStore:
         have written. Raises ReadOnlyFolder if the folder is read-only."""
         require_writable(self.path.parent)
         if not self._writers.acquire(timeout=self.patience_s):
-            raise WarehouseBusy(
-                Message("other writers keep the warehouse {path} busy", path=self.path), Message("try again")
-            )
+            raise other_writers(self.path)
         deadline = time.monotonic() + self.patience_s
         try:
             while True:
@@ -110,7 +107,7 @@ class FileStore:
 
     def revision(self) -> str:
         """A text from the file's state, which changes with every change of the content."""
-        return revision_of(self.path)
+        return warehouse_file.revision_of(self.path)
 
     def copy_to(self, draft: Path) -> None:
         """Write all tables into a new file: those of a copy, so that writers wait for the copying alone."""
@@ -120,7 +117,7 @@ class FileStore:
             copy_file(self.path, copy, self.patience_s)
             with duckdb.connect(copy) as con:
                 migrate(con, self.path)
-                copy_tables(con, draft)
+                warehouse_file.copy_tables(con, draft)
 
     def compact(self) -> Compacted:
         """Write the file anew; others wait meanwhile."""
@@ -187,7 +184,7 @@ class FileStore:
         try:
             merged = self._is_read_only or _merged(engine, log_of(self.path))
             if not self._is_read_only:
-                note_log(self.path)
+                warehouse_file.note_log(self.path)
             if merged:
                 engine.execute(f"detach {NAME}")
             else:
@@ -215,10 +212,10 @@ def _attach(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         if not path.exists():
             with duckdb.connect(":memory:", config=CONFIG) as con:
-                create(path, con)
+                warehouse_file.create(path, con)
         attach(engine, path)
         try:
-            check_log(path)
+            warehouse_file.check_log(path)
         except WarehouseError:
             engine.execute(f"detach {NAME}")
             raise
@@ -237,7 +234,7 @@ def _attach_read_only(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
                 migrate(cur, path)
             return
         attach(engine, path, ", read_only")
-        check_log(path)
+        warehouse_file.check_log(path)
         with _cursor(engine) as cur:
             outdated = is_outdated(cur, path)
     except (OSError, duckdb.Error) as error:
@@ -271,3 +268,55 @@ def _merged(engine: duckdb.DuckDBPyConnection, log: Path) -> bool:
     except duckdb.Error:
         return False
     return True
+
+
+# --- compaction ---------------------------------------------------------------------------------------
+
+
+def compact_file(path: Path, patience_s: float) -> Compacted:
+    """Write a new file, and replace the old one with it; other processes wait meanwhile.
+
+    The old file is held read-only while it is copied, which keeps writers away and changes neither file nor log.
+    Raises WarehouseBusy if others do not release it, and WarehouseError if it cannot be used."""
+    deadline = time.monotonic() + patience_s
+    draft = draft_of(path)
+    engine = start(path)
+    try:
+        with attached(engine, path, deadline):
+            before = _file_size(path)
+            engine.execute(f"checkpoint {NAME}")
+        with _held(engine, path, deadline):
+            warehouse_file.write_anew(engine, NAME, draft)
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))  # outside the data folder it may be shared on purpose
+            draft.replace(path)
+            sync(path.parent)
+    except (OSError, duckdb.Error) as error:
+        raise refusal(path, error) from error
+    finally:
+        engine.close()
+        for file in (draft, log_of(draft), *abandoned(path.parent)):
+            file.unlink(missing_ok=True)
+    return Compacted(before, _file_size(path))
+
+
+@contextlib.contextmanager
+def _held(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float) -> Iterator[None]:
+    """The file read-only, and without a log."""
+    while True:  # another process may write between the checkpoint and this
+        with attached(engine, path, deadline, ", read_only"):
+            if not _bytes(log_of(path)):
+                yield
+                return
+        with attached(engine, path, deadline):
+            engine.execute(f"checkpoint {NAME}")
+
+
+def _file_size(path: Path) -> Size:
+    return Size(_bytes(path) + _bytes(log_of(path)), 1)
+
+
+def _bytes(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:  # a writer may merge the log, and remove it, at any time
+        return 0

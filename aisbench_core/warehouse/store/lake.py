@@ -12,21 +12,21 @@ import importlib.util
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 import duckdb
 
-from aisbench_core.errors import ConfigError, WarehouseBusy, WarehouseError
+from aisbench_core.errors import ConfigError, WarehouseError
 from aisbench_core.messages import Message
-from aisbench_core.warehouse.store import Compacted, lake_refusals
-from aisbench_core.warehouse.store.compacting import compact_lake, orphaned_files
+from aisbench_core.warehouse.store import Compacted, Size, lake_refusals
 from aisbench_core.warehouse.store.engine import CONFIG, NAME, Config, spill_folder
 from aisbench_core.warehouse.store.lake_refusals import UNUSABLE, abandon
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
+from aisbench_core.warehouse.store.schema import sql_text
 from aisbench_core.warehouse.store.team import Access, TeamLocation
-from aisbench_core.warehouse.store.warehouse_file import copy_tables
+from aisbench_core.warehouse.store.warehouse_file import copy_tables, other_writers
 
 # OBS, PostgreSQL, and the lake that needs both; in the order in which they are loaded.
 EXTENSIONS = ("httpfs", "postgres_scanner", "ducklake")
@@ -116,11 +116,6 @@ def attach_lake(
     )
 
 
-def sql_text(value: str) -> str:
-    """A text as SQL literal; ATTACH and CREATE SECRET take no parameters."""
-    return "'" + value.replace("'", "''") + "'"
-
-
 T = TypeVar("T")
 
 # How long unneeded files stay on OBS: a query that began before may still read them.
@@ -182,10 +177,7 @@ class Lake:
                     if not lake_refusals.is_conflict(error):
                         raise
                     if time.monotonic() > deadline:
-                        raise WarehouseBusy(
-                            Message("other writers keep the warehouse {path} busy", path=self.location),
-                            Message("try again"),
-                        ) from error
+                        raise other_writers(self.location) from error
             time.sleep(RETRY_S)
 
     def revision(self) -> str:
@@ -310,7 +302,10 @@ def _attach(engine: duckdb.DuckDBPyConnection, location: TeamLocation, access: A
     engine.execute(f"attach {sql_text(location.connection)} as {_CATALOG} (type postgres{secret})")
     [(exists, has_others)] = engine.execute(f"from postgres_query('{_CATALOG}', {sql_text(_STATE)})").fetchall()
     if has_others and not exists:
-        raise lake_refusals.foreign(location)
+        raise WarehouseError(
+            Message("the database of the warehouse {path} belongs to another program", path=location),
+            Message("make one for the warehouse alone"),
+        )
     if exists:
         attach_lake(engine, location, access)
         with _cursor(engine) as cur:
@@ -332,3 +327,49 @@ def _attach(engine: duckdb.DuckDBPyConnection, location: TeamLocation, access: A
                 # compaction does, and then every process that has read the old schema ends at once: DuckLake looks for
                 # tables that are gone, which DuckDB calls fatal (github.com/duckdb/ducklake/issues/1305).
                 cur.execute(f"from ducklake_flush_inlined_data('{NAME}')").fetchall()
+
+
+# --- compaction ---------------------------------------------------------------------------------------
+
+_STEPS = (
+    "ducklake_rewrite_data_files('warehouse')",
+    "ducklake_merge_adjacent_files('warehouse')",
+    "ducklake_expire_snapshots('warehouse', older_than => {before})",
+)
+_REMOVAL = (
+    "ducklake_cleanup_old_files('warehouse', older_than => {before})",
+    "ducklake_delete_orphaned_files('warehouse', older_than => {before})",
+)
+
+Upkeep = Callable[[str], list[tuple[Any, ...]]]
+"""Carries out one maintenance statement in a lake, when it is our turn, and returns its rows."""
+
+
+def compact_lake(upkeep: Upkeep, grace: timedelta) -> Compacted:
+    """Rows in the catalogue become files, small files become large ones, and files that nothing needs are removed.
+
+    Each step takes a turn of its own, so that nobody who records waits for all of them."""
+    before = _lake_size(upkeep)
+    flushed = sum(rows for *_, rows in upkeep("from ducklake_flush_inlined_data('warehouse')"))
+    for step in _STEPS:
+        upkeep(f"select count(*) from {step.format(before=_moment(grace))}")
+    removed = sum(len(upkeep(f"select path from {step.format(before=_moment(grace))}")) for step in _REMOVAL)
+    return Compacted(before, _lake_size(upkeep), flushed, removed)
+
+
+def orphaned_files(upkeep: Upkeep, grace: timedelta) -> list[str]:
+    """Files on OBS that the catalogue does not know: of writers that died."""
+    orphans = f"ducklake_delete_orphaned_files('warehouse', dry_run => true, older_than => {_moment(grace)})"
+    return sorted(str(file) for (file,) in upkeep(f"select path from {orphans}"))
+
+
+def _moment(grace: timedelta) -> str:
+    return f"'{(datetime.now(UTC) - grace).isoformat(sep=' ')}'::timestamptz"
+
+
+def _lake_size(upkeep: Upkeep) -> Size:
+    [(files, size)] = upkeep(
+        """select sum(file_count + delete_file_count), sum(file_size_bytes + delete_file_size_bytes)
+        from ducklake_table_info('warehouse')"""
+    )
+    return Size(int(size or 0), int(files or 0))

@@ -101,11 +101,3 @@ def refusal(location: TeamLocation, error: duckdb.Error, secrets: Iterable[str] 
     line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
     reason = re.sub(r'^.*Unable to connect to Postgres at "(?:[^"\\]|\\.)*": ', "", line)[:300]  # DuckDB's nesting
     return WarehouseError(Message("the warehouse {path} cannot be used: {reason}", path=location, reason=reason), hint)
-
-
-def foreign(location: TeamLocation) -> WarehouseError:
-    """Our error for a database with tables of another program."""
-    return WarehouseError(
-        Message("the database of the warehouse {path} belongs to another program", path=location),
-        Message("make one for the warehouse alone"),
-    )

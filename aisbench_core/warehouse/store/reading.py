@@ -19,12 +19,11 @@ from aisbench_core.messages import Message
 from aisbench_core.warehouse.open import views
 from aisbench_core.warehouse.store import lake_refusals
 from aisbench_core.warehouse.store.engine import NAME, OFFLINE, PATIENCE_S, Config, attached, copy_file, spill_folder
-from aisbench_core.warehouse.store.file_refusals import refusal
 from aisbench_core.warehouse.store.foreign.copying import copy_rows
 from aisbench_core.warehouse.store.lake import attach_lake, set_secrets, start_lake_engine
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
 from aisbench_core.warehouse.store.team import TeamLocation
-from aisbench_core.warehouse.store.warehouse_file import revision_of
+from aisbench_core.warehouse.store.warehouse_file import refusal, revision_of
 
 # Memory of one query, which may spill SPILL more to disk.
 MEMORY = "1GiB"

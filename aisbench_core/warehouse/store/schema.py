@@ -37,6 +37,7 @@ BASELINES = _columns(
     "group_id VARCHAR, grouped JSON, version_field VARCHAR, names JSON, marked_by VARCHAR, marked_at TIMESTAMP"
 )
 SAVED_VIEWS = _columns("page VARCHAR, name VARCHAR, address JSON, saved_by VARCHAR, saved_at TIMESTAMP")
+SNAPSHOT = _columns("taken_at_utc TIMESTAMP, schema_version INTEGER, runs BIGINT")
 SERIES = _columns("series_id VARCHAR, plan JSON, cells JSON, profile VARCHAR, created_at TIMESTAMP, created_by VARCHAR")
 
 # Keys that came later stand further behind, where an upgrade adds them.
@@ -68,6 +69,11 @@ ALL_TABLES = TABLES | {
 FEW = 128
 
 _parsed: dict[str, Statement] = {}
+
+
+def sql_text(value: object) -> str:
+    """A text or path as SQL literal, for statements that take no parameters."""
+    return "'" + str(value).replace("'", "''") + "'"
 
 
 def among(column: str, values: Sequence[object]) -> tuple[str, list[object]]:

@@ -11,13 +11,11 @@ from aisbench_core.messages import Message
 from aisbench_core.private_files import abandoned, draft_of
 from aisbench_core.warehouse.open import views
 from aisbench_core.warehouse.store import Store
-from aisbench_core.warehouse.store.file_refusals import refusal
 from aisbench_core.warehouse.store.migrations import LATEST
-from aisbench_core.warehouse.store.warehouse_file import log_of
+from aisbench_core.warehouse.store.schema import SNAPSHOT
+from aisbench_core.warehouse.store.warehouse_file import log_of, refusal
 
 MODE = 0o444
-
-_TABLE = "create or replace table snapshot (taken_at_utc TIMESTAMP, schema_version INTEGER, runs BIGINT)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,8 @@ def _finish(draft: Path, at: datetime) -> int:
         views.create(con)
         views.describe(con)
         [(runs,)] = con.execute("select count(*) from runs").fetchall()
-        con.execute(_TABLE)
+        columns = ", ".join(f"{name} {kind}" for name, kind in SNAPSHOT.items())
+        con.execute(f"create or replace table snapshot ({columns})")
         con.execute("insert into snapshot values (?, ?, ?)", [at.astimezone(UTC).replace(tzinfo=None), LATEST, runs])
         con.commit()
         con.execute("checkpoint")

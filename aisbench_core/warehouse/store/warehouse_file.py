@@ -10,15 +10,18 @@ import fcntl
 import itertools
 import logging
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import WarehouseError
+from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import FILE_MODE, draft_of, make_private_folder, sync
-from aisbench_core.warehouse.store.migrations import migrate
+from aisbench_core.warehouse.store.migrations import LATEST, migrate
+from aisbench_core.warehouse.store.schema import sql_text
 
 # Bytes. With smaller blocks DuckDB compresses no numbers; its default of 256 KiB, for each of 90 columns, slows down
 # recording.
@@ -33,7 +36,7 @@ PACKED = {"runs": ("spec", "launch", "system"), "results": ("raw", "checks", "pr
 
 def write_anew(con: DuckDBPyConnection, source: str, draft: Path) -> None:
     """Write every table of the attached database `source` into a new file."""
-    con.execute(f"attach {quoted(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
+    con.execute(f"attach {sql_text(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
     tables = _columns(con, source)
     con.begin()  # else each creation would be synced to disk
     for table, columns in tables.items():
@@ -47,15 +50,10 @@ def write_anew(con: DuckDBPyConnection, source: str, draft: Path) -> None:
 
 def copy_tables(con: DuckDBPyConnection, draft: Path) -> None:
     """Write every table of the current database into the new file, which stays attached as `fresh`."""
-    con.execute(f"attach {quoted(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
+    con.execute(f"attach {sql_text(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
     con.execute("select table_name from duckdb_tables() where database_name = current_database() and not temporary")
     for (table,) in con.fetchall():
         con.execute(f"create table fresh.main.{table} as from {table}")
-
-
-def quoted(path: Path) -> str:
-    """A path as SQL literal."""
-    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _columns(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:
@@ -180,3 +178,64 @@ def _log_size(log: Path) -> int:
         return log.stat().st_size
     except FileNotFoundError:
         return 0
+
+
+# --- errors -------------------------------------------------------------------------------------------
+
+# DuckDB's errors if file, disk or memory fail; its other errors are bugs of ours, which are not translated.
+BROKEN = (
+    duckdb.IOException,
+    duckdb.FatalException,
+    duckdb.InternalException,
+    duckdb.SerializationException,
+    duckdb.OutOfMemoryException,
+)
+
+
+def busy(path: Path, holder: str = "") -> WarehouseBusy:
+    """Our error for a file that another process holds. `holder`: its number, if known."""
+    process = Message("process {number}", number=holder) if holder else Message("somebody else")
+    return WarehouseBusy(
+        Message("the warehouse {path} is in use by {who}", path=path, who=process), Message("try again in a moment")
+    )
+
+
+def other_writers(location: object) -> WarehouseBusy:
+    """Our error when other writers were first again and again."""
+    return WarehouseBusy(Message("other writers keep the warehouse {path} busy", path=location), Message("try again"))
+
+
+def refusal(path: Path, error: Exception) -> WarehouseError:
+    """Our error for one of DuckDB's or the system's."""
+    text = str(error)
+    if "Could not set lock" in text:
+        holder = re.search(r"PID (\d+)", text)
+        return busy(path, holder.group(1) if holder else "")
+    if "Unique file handle conflict" in text:  # another engine of this process
+        return busy(path, str(os.getpid()))
+    reason = text.strip().splitlines()[0] if text.strip() else type(error).__name__
+    return WarehouseError(
+        Message("the warehouse {path} cannot be used: {reason}", path=path, reason=reason), _advice(text)
+    )
+
+
+_NO_SPACE = ("No space left", "File too large", "quota exceeded", "Out of Memory", "could not allocate")
+
+
+def _advice(text: str) -> Message:
+    if any(sign in text for sign in ("Permission denied", "Read-only", "read-only", "Cannot open file")):
+        return Message("make the file and its directory writable for this user")
+    if any(sign in text for sign in _NO_SPACE):
+        return Message("free space and try again; nothing was stored")
+    if "WAL does not match" in text:
+        return Message(
+            "its .wal file belongs to another copy of it: bring both files of one copy back, or move the .wal file away"
+        )
+    if "version number" in text:
+        return Message(
+            "it was written by a newer DuckDB: update this installation (schema {version}), or move the file away",
+            version=LATEST,
+        )
+    return Message(
+        "move it and its .wal file away and run `aisbench warehouse rebuild`: every run is kept as text in data/runs"
+    )

@@ -25,10 +25,10 @@ from aisbench_core.messages import Message, from_json, message_of, to_json
 from aisbench_core.warehouse.answers.group_statistics import regroup
 from aisbench_core.warehouse.store.engine import OFFLINE, PATIENCE_S
 from aisbench_core.warehouse.store.file_queue import RETRY_S
-from aisbench_core.warehouse.store.file_refusals import busy, refusal
 from aisbench_core.warehouse.store.foreign import rules
 from aisbench_core.warehouse.store.migrations import LATEST, migrate, too_new
-from aisbench_core.warehouse.store.warehouse_file import BLOCK, STORAGE, log_of, quoted, revision_of
+from aisbench_core.warehouse.store.schema import sql_text
+from aisbench_core.warehouse.store.warehouse_file import BLOCK, STORAGE, busy, log_of, refusal, revision_of
 
 _PROGRAM = f"import sys; sys.path.insert(0, sys.argv[1]); from {__name__} import main; main()"
 _ROOT = Path(__file__).parents[4]
@@ -181,8 +181,8 @@ def _engine(original: Path, draft: Path, request: Request) -> Iterator[Cursor]:
         engine.execute("set allowed_paths = ?", [allowed])
         engine.execute("set enable_external_access = false")
         engine.execute("set lock_configuration = true")
-        engine.execute(f"attach {quoted(original)} as {THEIRS} (read_only, type duckdb)")
-        engine.execute(f"attach {quoted(draft)} as {OURS} (block_size {BLOCK}, storage_version '{STORAGE}')")
+        engine.execute(f"attach {sql_text(original)} as {THEIRS} (read_only, type duckdb)")
+        engine.execute(f"attach {sql_text(draft)} as {OURS} (block_size {BLOCK}, storage_version '{STORAGE}')")
         yield engine
     finally:
         engine.close()

@@ -15,17 +15,18 @@ from aisbench_core.model import AnnotationKind, Api, Level, Mode, Origin, RunSta
 from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
 from aisbench_core.warehouse.answers import baselines
 from aisbench_core.warehouse.records import saved_views, series_plans
+from aisbench_core.warehouse.store import schema
 from aisbench_core.warehouse.store.migrations import migrate
-from aisbench_core.warehouse.store.schema import BASELINES, SAVED_VIEWS, SERIES, TABLES
+from aisbench_core.warehouse.store.schema import TABLES
 from aisbench_core.warehouse.values import CheckLevel, Validity
 
 VERSION, SNAPSHOT = "schema_version", "snapshot"
 # The tables whose rows are read, with their columns and types.
 READ = TABLES | {
-    "series": SERIES,
-    "baselines": BASELINES,
-    "saved_views": SAVED_VIEWS,
-    SNAPSHOT: {"taken_at_utc": "TIMESTAMP", "schema_version": "INTEGER", "runs": "BIGINT"},
+    "series": schema.SERIES,
+    "baselines": schema.BASELINES,
+    "saved_views": schema.SAVED_VIEWS,
+    SNAPSHOT: schema.SNAPSHOT,
 }
 
 HINT = Message("ask whoever made it for a snapshot: `aisbench warehouse snapshot FILE`")
