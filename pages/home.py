@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from aisbench_core.importing.choices import DEMO_REGION
+from pages._ui.home.demo import show_demo_notice, show_demo_offer
 from pages._ui.home.first_steps import show_first_steps
 from pages._ui.home.overview import show_overview
 from pages._ui.shell import saved_views, url
@@ -11,13 +13,16 @@ from pages._ui.shell.words import t
 
 url.clear_missing()
 regions = cached(core().warehouse.regions)
-with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+with st.container(horizontal=True, vertical_alignment="top", horizontal_alignment="distribute"):
     st.title(t("menu.home"))
     region = choose_region(regions) if regions else None
 if region:
     saved_views.show_missing()
-    show_rehearsal(region)
+    show_demo_notice(region)
+    if region.region != DEMO_REGION:
+        show_rehearsal(region)
     show_overview(region)
 else:
     show_first_steps()
+    show_demo_offer()
     show_overview(None)

@@ -9,6 +9,7 @@ from aisbench_core.model import Mode, RunRecord
 from aisbench_core.warehouse.values import Check, Validity
 
 UNKNOWN_REGION = "imported"  # the region of results without a known region
+DEMO_REGION = "demo"  # of the demo history
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -124,6 +124,15 @@ def save(
     return Saved(tuple(new), done - len(new), corrected)
 
 
+def save_records(records: Sequence[RunRecord], warehouse: Warehouse, runs_dir: Path) -> list[str]:
+    """Store records that no file contains; returns the ids of those that were not stored yet."""
+    new = []
+    for start in range(0, len(records), CHUNK):
+        with _turn(runs_dir):
+            new += _stored(records[start : start + CHUNK], warehouse, runs_dir, replace=False)
+    return new
+
+
 @contextmanager
 def _turn(runs_dir: Path) -> Iterator[None]:
     """Serializes imports on this machine per chunk, so that two of the same file store each result once."""

@@ -18,7 +18,7 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, ObjectStore
 from aisbench_core.errors import ConfigError, Problem, SpecError, full_disks_named
-from aisbench_core.importing import records, saving
+from aisbench_core.importing import demo, records, saving
 from aisbench_core.importing.choices import UNKNOWN_REGION, Choices, Preview, Provenance, Saved
 from aisbench_core.importing.readers.names import is_result_file
 from aisbench_core.importing.readers.reading import columns_of, columns_of_stream, read_files, read_path, read_stream
@@ -40,7 +40,7 @@ from aisbench_core.results.record import read_record
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.records.imported import Import
+from aisbench_core.warehouse.records.imported import ID, Import
 from aisbench_core.warehouse.store import Progress
 from aisbench_core.warehouse.store.merging import MergeCounts, forget_runs
 from aisbench_core.warehouse.validity.evaluation import stored_checks
@@ -208,6 +208,13 @@ class ResultImport:
         folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
         return read_record(folder.record, folder.metrics, folder.events)
 
+    def add_demo(self, actor: Actor) -> int:
+        """Store the demo history as one import of rehearsals; returns the number of new runs."""
+        require_writable(self._settings.data_dir)
+        log_change(actor, "add the demo history")
+        records = list(demo.demo_records(self._workloads, actor.name, self._clock()))
+        return len(saving.save_records(records, self._warehouse, self._settings.runs_dir))
+
     # --- undoing -------------------------------------------------------------------------------
 
     def imports(self, limit: int = 20, offset: int = 0) -> tuple[list[Import], int]:
@@ -217,6 +224,13 @@ class ResultImport:
     def get_import(self, import_id: str) -> Import:
         """One import, by its id or a unique prefix of it. Raises RunNotFound."""
         return self._warehouse.imports.get(import_id)
+
+    def remove_demo(self, actor: Actor) -> int:
+        """Undo the import of the demo history; returns the number of runs, 0 if there is none."""
+        run_ids = sorted(self._warehouse.starting_with([demo.PREFIX]))
+        rows = self._warehouse.runs_of(run_ids)
+        times = {row.imported_at for row in rows.values() if row.source == demo.SOURCE and row.imported_at}
+        return sum(self.forget(self.get_import(at.strftime(ID)), actor) for at in sorted(times))
 
     def forget(self, one: Import, actor: Actor, *, keep_remarks: bool = False) -> int:
         """Undo an import: remove its runs from the warehouse, and their folders; returns the number of runs.

@@ -1,0 +1,36 @@
+"""The demo history: the button that adds it to an empty console, and the one that removes it."""
+
+import streamlit as st
+
+from aisbench_core.importing.choices import DEMO_REGION
+from aisbench_core.warehouse.values import RegionFacts
+from pages._ui.shell.callbacks import whole
+from pages._ui.shell.core import actor, core
+from pages._ui.shell.errors import errors_shown
+from pages._ui.shell.words import t
+
+
+def show_demo_offer() -> None:
+    """The offer to look around with generated results."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button(t("home.demo_add"), key="demo-add", icon=":material/auto_graph:"):
+            with errors_shown():
+                with st.spinner(t("home.demo_adding"), show_time=True):
+                    core().imports.add_demo(actor())
+                st.rerun()
+        st.caption(t("home.demo_help"))
+
+
+def show_demo_notice(region: RegionFacts) -> None:
+    """That these results are generated, and the button that removes them."""
+    if region.region == DEMO_REGION:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.info(t("home.demo_notice"), icon=":material/auto_graph:")
+            st.button(t("home.demo_remove"), key="demo-remove", icon=":material/delete:", on_click=_remove)
+
+
+@whole
+def _remove() -> None:
+    with errors_shown():
+        core().imports.remove_demo(actor())
+    st.query_params.pop("region", None)
