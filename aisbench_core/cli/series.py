@@ -129,13 +129,13 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     change counts if it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
     """
     comparison = open_core(writing=False).series.compare(baseline_id, series_id)
-    names = ("verdict", "reasons", "difference", "adjusted_p", "power", "outcome")
+    names = ("reasons", "difference", "adjusted_p", "power", "outcome")
     rows = [
         {
             side: {**_row_json(row), **display.pick(row, "unit", "summary")}
             for side, row in (("baseline", pair.baseline), ("candidate", pair.candidate))
         }
-        | display.pick(pair, *names)
+        | {"verdict": pair.comparability, **display.pick(pair, *names)}
         for pair in comparison.pairs
     ]
     answer = {
@@ -213,7 +213,7 @@ def _statistics_json(row: "MatrixRow") -> dict[str, object]:
         "cells": len(row.cells),
         **(asdict(row.summary) if row.summary else {"count": 0, "mean": None}),
         # `counts` is a property, which asdict leaves out.
-        "verdict": {**asdict(row.verdict), "counts": row.verdict.counts} if row.verdict else None,
+        "verdict": {**asdict(row.evaluation), "counts": row.evaluation.counts} if row.evaluation else None,
     }
 
 
@@ -237,9 +237,9 @@ def _report(matrix: "Matrix") -> str:
     checks = [
         (row.planned.title, check.id, str(check.level), check.expected, check.found, check.evidence)
         for row in matrix.rows
-        if row.verdict
+        if row.evaluation
         for level in ("fail", "warn")
-        for check in row.verdict.checks
+        for check in row.evaluation.checks
         if check.level == level
     ]
     lost = [  # and the run that explains why
@@ -281,7 +281,9 @@ def _statistics(matrix: "Matrix") -> str:
         ),
         ">olympic mean": lambda row: formats.number(row.summary.olympic_mean if row.summary else None),
         "unit": lambda row: row.unit,
-        "verdict": lambda row: "" if row.verdict is None else "counts" if row.verdict.counts else "does not count",
+        "verdict": lambda row: (
+            "" if row.evaluation is None else "counts" if row.evaluation.counts else "does not count"
+        ),
     }
     return display.table_of(matrix.rows, columns)
 
@@ -317,4 +319,4 @@ def _pair_cells(pair: "RowPair") -> Iterator[str]:
     yield change_interval(pair.difference)
     yield formats.p_value(pair.difference.p_value if pair.difference else None)
     yield formats.p_value(pair.adjusted_p)
-    yield f"{pair.verdict}: {', '.join(pair.reasons)}" if pair.reasons else str(pair.outcome)
+    yield f"{pair.comparability}: {', '.join(pair.reasons)}" if pair.reasons else str(pair.outcome)

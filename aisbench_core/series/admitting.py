@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from aisbench_core.errors import AisbenchError, StaleRun
 from aisbench_core.messages import Message
-from aisbench_core.model import Attempt, Clock, Event, Level, Run, Series
+from aisbench_core.model import Attempt, Clock, Event, Level, Run, RunSpec, Series
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
-from aisbench_core.series.snapshot import SeriesSnapshot
+from aisbench_core.series.matrix import SeriesSnapshot
 
 LOG = logging.getLogger(__name__)
 
@@ -42,74 +42,55 @@ class Admitting:
         waiting = self.ledger.waiting()
         if not waiting:
             return
-        active = Counter(_pool(run) for run in self.ledger.active())
+        active = Counter(_pool(run.profile, run.spec, run.series_id) for run in self.ledger.active())
         for series in waiting:
             later = self._later.get(series.series_id)
             if later is None or later <= self.clock():
                 self._admit_cells(series, active)
 
     def _admit_cells(self, series: Series, active: Counter[Pool]) -> None:
-        pool = pool_of(series)
+        pool = _pool(series.profile, series.rows[0].spec, series.series_id)
         while active[pool] < series.plan.parallel:
-            standing = snapshot_of(self.ledger, series, self.clock())
-            following = standing.next
-            if following is None or self._is_held(standing):
+            snapshot = SeriesSnapshot.of(self.ledger, series, self.clock())
+            following = snapshot.next
+            if following is None or self._is_held(snapshot):
                 return
             try:
                 self.launch(series, following)
             except StaleRun:
                 return  # a person was quicker; the next tick launches what is left
-            except AisbenchError as error:
+            except Exception as raised:
+                error = raised if isinstance(raised, AisbenchError) else AisbenchError(INTERNAL)
+                if error is not raised:
+                    LOG.exception("series %s: a bug", series.series_id)
                 self._put_off(series, error)
                 return
-            except Exception:
-                LOG.exception("series %s: a bug", series.series_id)
-                self._put_off(series, AisbenchError(INTERNAL))
-                return
             active[pool] += 1
-            self._go_on(series)
+            self._later.pop(series.series_id, None)
+            if series.launch_error:
+                self.ledger.set_launch_error(series.series_id, "")
 
-    def _is_held(self, standing: SeriesSnapshot) -> bool:
+    def _is_held(self, snapshot: SeriesSnapshot) -> bool:
         """Whether the budget forbids the next cell; the event is stored once, when no run of the series is active."""
-        series, hold = standing.series, standing.hold
+        series_id, hold = snapshot.series.series_id, snapshot.hold
         if hold is None:
-            self._held.discard(series.series_id)
-        elif not standing.active and series.series_id not in self._held:
-            self._held.add(series.series_id)
-            self._note(series, Level.WARNING, _held(hold.sentence))
+            self._held.discard(series_id)
+        elif not snapshot.active and series_id not in self._held:
+            self._held.add(series_id)
+            self.events.note(self._event(series_id, Level.WARNING, hold.sentence))
         return hold is not None
 
     def _put_off(self, series: Series, error: AisbenchError) -> None:
         self._later[series.series_id] = self.clock() + timedelta(seconds=AGAIN_SECONDS)
         if series.launch_error != str(error):
             LOG.warning("series %s: %s", series.series_id, error)
-            event = Event(series.series_id, self.clock(), "follower", Level.ERROR, _held(error.sentence))
+            event = self._event(series.series_id, Level.ERROR, error.sentence)
             self.ledger.set_launch_error(series.series_id, error.sentence, event)
 
-    def _go_on(self, series: Series) -> None:
-        self._later.pop(series.series_id, None)
-        if series.launch_error:
-            self.ledger.set_launch_error(series.series_id, "")
-
-    def _note(self, series: Series, level: Level, message: Message) -> None:
-        self.events.note(Event(series.series_id, self.clock(), "follower", level, message))
+    def _event(self, series_id: str, level: Level, why: Message) -> Event:
+        return Event(series_id, self.clock(), "follower", level, Message("held: {reason}", reason=why))
 
 
-def _held(why: Message) -> Message:
-    return Message("held: {reason}", reason=why)
-
-
-def snapshot_of(ledger: SeriesLedger, series: Series, now: datetime) -> SeriesSnapshot:
-    """A series as the ledger has it now."""
-    attempts = ledger.attempts([series.series_id])
-    return SeriesSnapshot(series, attempts, {run.run_id: run for run in ledger.runs([series.series_id])}, now)
-
-
-def pool_of(series: Series) -> Pool:
+def _pool(profile: str, spec: RunSpec, series_id: str) -> Pool:
     """The jobs that `parallel` limits: those of all series in a dedicated pool; elsewhere only the series' own."""
-    pool_id = series.rows[0].spec.pool_id
-    return (series.profile, pool_id) if pool_id else ("", series.series_id)
-
-
-def _pool(run: Run) -> Pool:
-    return (run.profile, run.spec.pool_id) if run.spec.pool_id else ("", run.series_id)
+    return (profile, spec.pool_id) if spec.pool_id else ("", series_id)

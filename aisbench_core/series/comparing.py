@@ -21,13 +21,13 @@ Compare = Callable[[Sequence[str]], Comparison]
 class RowPair:
     """A row of the baseline with the row of the candidate.
 
-    `verdict`: whether their typical runs are comparable, `reasons` the fields that forbid it; None while a side has no
-    valid run. `difference` needs two valid runs on each side; `adjusted_p` is adjusted over all rows.
+    `comparability`: of their typical runs, `reasons` the fields that forbid it; None while a side has no valid run.
+    `difference` needs two valid runs on each side; `adjusted_p` is adjusted over all rows.
     """
 
     baseline: MatrixRow
     candidate: MatrixRow
-    verdict: Comparability | None = None
+    comparability: Comparability | None = None
     reasons: tuple[str, ...] = ()
     difference: MeanDifference | None = None
     adjusted_p: float | None = None

@@ -94,8 +94,8 @@ def first_attempts(
 
     Repeats of a row lie far apart in time, so that drift (other load, heat, updates of the region) affects all rows
     alike. Each round begins with the fewest nodes, where a mistake costs least."""
-    places = [(row, repeat) for repeat in range(1, plan.repeats + 1) for row in range(len(rows))]
-    return [Attempt(series_id, cell, 1, row, repeat, who, at) for cell, (row, repeat) in enumerate(places, start=1)]
+    cells = [(row, repeat) for repeat in range(1, plan.repeats + 1) for row in range(len(rows))]
+    return [Attempt(series_id, cell, 1, row, repeat, who, at) for cell, (row, repeat) in enumerate(cells, start=1)]
 
 
 def _varied(spec: RunSpec, nodes: int, version: str, image: str, workloads: Workloads) -> RunSpec:

@@ -4,7 +4,7 @@ import secrets
 import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from aisbench_core.authoring.workloads import Workloads
@@ -34,9 +34,7 @@ from aisbench_core.running.runs import Runs
 from aisbench_core.series import planning
 from aisbench_core.series.admitting import Admitting
 from aisbench_core.series.comparing import SeriesComparison, compared
-from aisbench_core.series.matrix import Matrix, matrix_of
-from aisbench_core.series.recorded import snapshot_of
-from aisbench_core.series.snapshot import SeriesSnapshot
+from aisbench_core.series.matrix import Matrix, SeriesSnapshot, matrix_of
 from aisbench_core.warehouse import Warehouse
 
 ID_LETTERS = 6
@@ -119,11 +117,8 @@ class SeriesService:
 
     def page(self, limit: int = 20, offset: int = 0) -> list[Matrix]:
         """A page of series, newest first, including those of other consoles."""
-        newest = sorted(self._listed().items(), key=lambda item: (item[1], item[0]), reverse=True)
-        chosen = [series_id for series_id, _ in newest[offset : offset + limit]]
-        here = self.ledger.of(chosen)
-        missing = {*chosen} - {series.series_id for series in here}
-        recorded = self.warehouse.series.of(sorted(missing))
+        chosen = self._newest()[offset : offset + limit]
+        here, recorded = self._plans(chosen)
         matrices = [*self._matrices(here), *self._recorded(recorded)]
         return sorted(matrices, key=lambda matrix: chosen.index(matrix.series.series_id))
 
@@ -141,19 +136,22 @@ class SeriesService:
 
     def newest(self, limit: int) -> list[Series]:
         """The newest series, of this console or of others, newest first."""
-        newest = sorted(self._listed().items(), key=lambda item: (item[1], item[0]), reverse=True)
-        ids = [series_id for series_id, _ in newest][:limit]
-        here = self.ledger.of(ids)
-        recorded = self.warehouse.series.of(sorted({*ids} - {one.series_id for one in here}))
-        return sorted((*here, *recorded), key=lambda other: ids.index(other.series_id))
+        ids = self._newest()[:limit]
+        return sorted(chain(*self._plans(ids)), key=lambda series: ids.index(series.series_id))
 
     def count(self) -> int:
         """The number of series."""
-        return len(self._listed())
+        return len(self._newest())
 
-    def _listed(self) -> dict[str, datetime]:
-        """Launch times by series id."""
-        return {series_id: at for at, series_id in (*self.warehouse.series.listed(), *self.ledger.listed())}
+    def _newest(self) -> list[str]:
+        """The ids of all series, newest first."""
+        listed = {series_id: at for at, series_id in (*self.warehouse.series.listed(), *self.ledger.listed())}
+        return sorted(listed, key=lambda series_id: (listed[series_id], series_id), reverse=True)
+
+    def _plans(self, ids: Sequence[str]) -> tuple[list[Series], list[Series]]:
+        """Those of the series that this console's ledger has, and those that only the warehouse has."""
+        here = self.ledger.of(ids)
+        return here, self.warehouse.series.of(sorted({*ids} - {series.series_id for series in here}))
 
     def stop(self, series_id: str, actor: Actor) -> Matrix:
         """Cancel cells that are not launched yet, and stop all active runs. Can be repeated."""
@@ -175,12 +173,9 @@ class SeriesService:
             if cell.is_lost
         ]
         if not again:
-            reason, valid = (
-                Message("none has ended without a valid result"),
-                Message("{count} valid", count=matrix.valid),
-            )
-            subject = Message("series {series_id}", series_id=series.series_id)
-            raise SpecError(subject, [Problem("cells", reason, valid)])
+            reason = Message("none has ended without a valid result")
+            problem = Problem("cells", reason, Message("{count} valid", count=matrix.valid))
+            raise SpecError(Message("series {series_id}", series_id=series.series_id), [problem])
         message = Message("run again: {count} cells", count=len(again))
         self.ledger.add_attempts(again, self._event(series.series_id, message, actor))
         return self.matrix(series.series_id)
@@ -188,7 +183,8 @@ class SeriesService:
     def resume(self, series_id: str, budget: float, actor: Actor) -> Matrix:
         """Change the budget, in node hours, so that a held series continues. Raises SpecError on an invalid one."""
         series = self.get(series_id)
-        plan = planning.plan_of(series.plan.spec, {**_answers(series.plan), "budget": budget})
+        answers = {name: getattr(series.plan, name) for name in SeriesPlan.model_fields if name != "spec"}
+        plan = planning.plan_of(series.plan.spec, {**answers, "budget": budget})
         message = Message(
             "budget: {budget} instead of {before}", budget=_hours(plan.budget), before=_hours(series.budget)
         )
@@ -208,7 +204,7 @@ class SeriesService:
         now, attempts, runs = self.clock(), self.ledger.attempts(ids), self.ledger.runs(ids)
         ended = [run.run_id for run in runs if run.state.is_terminal]
         recorded = self.warehouse.runs_of(ended) if ended else {}
-        verdicts = self.warehouse.series.verdicts(ids) if recorded else ()
+        evaluations = self.warehouse.series.verdicts(ids) if recorded else ()
         return [
             matrix_of(
                 SeriesSnapshot(
@@ -219,7 +215,7 @@ class SeriesService:
                 ),
                 recorded,
                 self.events.events(series.series_id),
-                verdicts,
+                evaluations,
             )
             for series in several
         ]
@@ -227,14 +223,11 @@ class SeriesService:
     def _recorded(self, several: Sequence[Series]) -> list[Matrix]:
         """Matrices of series that are not in this console's ledger."""
         ids = [series.series_id for series in several]
-        places = self.warehouse.series.run_cells(ids) if ids else {}
-        rows = self.warehouse.runs_of([run_id for some in places.values() for run_id, _ in some])
-        verdicts = self.warehouse.series.verdicts(ids)
-        now = self.clock()
-        return [
-            replace(matrix_of(snapshot_of(series, places[series.series_id], rows, now), rows, (), verdicts), here=False)
-            for series in several
-        ]
+        cells = self.warehouse.series.run_cells(ids) if ids else {}
+        rows = self.warehouse.runs_of([run_id for runs in cells.values() for run_id, _ in runs])
+        evaluations, now = self.warehouse.series.verdicts(ids), self.clock()
+        snapshots = [SeriesSnapshot.recorded(series, cells[series.series_id], rows, now) for series in several]
+        return [replace(matrix_of(snapshot, rows, (), evaluations), here=False) for snapshot in snapshots]
 
     def launch_cell(self, series: Series, attempt: Attempt) -> Run:
         """Launch an attempt as a run in the name of its creator. Raises StaleRun when it is one, or was cancelled."""
@@ -249,10 +242,6 @@ class SeriesService:
 
     def _event(self, series_id: str, message: Message, actor: Actor) -> Event:
         return Event.by(actor, series_id, self.clock(), message)
-
-
-def _answers(plan: SeriesPlan) -> dict[str, Any]:
-    return {name: getattr(plan, name) for name in type(plan).model_fields if name != "spec"}
 
 
 def _hours(budget: float | None) -> Message:

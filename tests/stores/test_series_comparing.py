@@ -74,7 +74,7 @@ def test_a_row_whose_code_changed_on_the_way_is_not_compared(bench: SeriesBench)
 
     (pair,) = compared(bench, old, new).pairs
 
-    assert (pair.verdict, pair.reasons) == (Comparability.NOT_COMPARABLE, ("code_sha256",))
+    assert (pair.comparability, pair.reasons) == (Comparability.NOT_COMPARABLE, ("code_sha256",))
     assert (pair.difference, pair.outcome) == (None, Outcome.NOT_ENOUGH)
 
 
@@ -96,8 +96,8 @@ def test_two_runs_are_too_few_to_compare_with_one_and_none_with_nothing(bench: S
 
     found = compared(bench, old, new)
 
-    assert (nothing.outcome, nothing.pairs[0].verdict) == (Outcome.NOT_ENOUGH, None)
-    assert (found.outcome, found.pairs[0].verdict) == (Outcome.NOT_ENOUGH, Comparability.COMPARABLE)
+    assert (nothing.outcome, nothing.pairs[0].comparability) == (Outcome.NOT_ENOUGH, None)
+    assert (found.outcome, found.pairs[0].comparability) == (Outcome.NOT_ENOUGH, Comparability.COMPARABLE)
     with pytest.raises(SpecError, match="must be two different series"):
         compared(bench, old, old)
 
@@ -112,7 +112,11 @@ def test_rows_that_answer_different_questions_have_no_difference(bench: SeriesBe
 
     (pair,) = compared(bench, old, new).pairs
 
-    assert (pair.verdict, pair.difference, pair.outcome) == (Comparability.NOT_COMPARABLE, None, Outcome.NOT_ENOUGH)
+    assert (pair.comparability, pair.difference, pair.outcome) == (
+        Comparability.NOT_COMPARABLE,
+        None,
+        Outcome.NOT_ENOUGH,
+    )
     assert "parameters.batch_size" in pair.reasons
 
 

@@ -50,7 +50,7 @@ def test_a_colleague_sees_plan_cells_and_statistics_and_can_do_nothing(bench: Se
     assert facts(theirs) == facts(mine)
     assert theirs.cells[-1].shown.state is CellState.PLANNED
     assert [row.summary for row in theirs.rows] == [row.summary for row in mine.rows]
-    assert theirs.rows[1].verdict == mine.rows[1].verdict
+    assert theirs.rows[1].evaluation == mine.rows[1].evaluation
     assert (theirs.here, theirs.can_stop, theirs.can_rerun, theirs.is_settled) == (False, False, False, True)
     with pytest.raises(SeriesNotFound):
         other.core.series.stop(series.series_id, named(PERSON))

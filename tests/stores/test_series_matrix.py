@@ -52,9 +52,11 @@ def test_a_row_carries_the_verdict_on_its_runs_and_counts_only_then(bench: Serie
 
     rows = bench.look(series).rows
 
-    assert [row.verdict for row in before.rows] == [None, None]
-    assert [row.verdict and (row.verdict.node_count, row.verdict.valid) for row in rows] == [(1, 2), (2, 2)]
-    assert [check.id for check in rows[0].verdict.of_level(CheckLevel.FAIL)] == ["V30"] if rows[0].verdict else False
+    assert [row.evaluation for row in before.rows] == [None, None]
+    assert [row.evaluation and (row.evaluation.node_count, row.evaluation.valid) for row in rows] == [(1, 2), (2, 2)]
+    assert (
+        [check.id for check in rows[0].evaluation.of_level(CheckLevel.FAIL)] == ["V30"] if rows[0].evaluation else False
+    )
     assert bench.look(series).counting == 0, "the bench's runs are copies of each other"
 
 

@@ -48,7 +48,7 @@ def _show(comparison: SeriesComparison) -> None:
         st.caption(t("against.alone", rows=plain(rows)))
     if comparison.differences:
         show_table([_field_cells(difference) for difference in comparison.differences], t("compare.differences"))
-    elif any(pair.verdict for pair in comparison.pairs):
+    elif any(pair.comparability for pair in comparison.pairs):
         st.caption(t("compare.no_differences"))
 
 

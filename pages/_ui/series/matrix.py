@@ -97,14 +97,14 @@ def _statistics(row: MatrixRow) -> dict[str, str]:
 
 
 def _verdict_text(row: MatrixRow) -> str:
-    if row.verdict is None:
+    if row.evaluation is None:
         return MISSING
-    return t("repeatability.counts" if row.verdict.counts else "repeatability.counts_not")
+    return t("repeatability.counts" if row.evaluation.counts else "repeatability.counts_not")
 
 
 def show_series_verdicts(matrix: Matrix) -> None:
     """Whether each row counts as one measurement: the ruleset, and the checks that failed or warn."""
-    verdicts = [(row, row.verdict) for row in matrix.rows if row.verdict]
+    verdicts = [(row, row.evaluation) for row in matrix.rows if row.evaluation]
     if not verdicts:
         st.caption(t("repeatability.none"))
         return

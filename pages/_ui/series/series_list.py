@@ -45,7 +45,7 @@ def show_list() -> None:
                 navigation.link(navigation.SERIES, plain(series_title(matrix)), {"series": matrix.series.series_id})
             st.caption(series_facts(matrix))
             show_progress(matrix)
-            if any(row.verdict for row in matrix.rows):
+            if any(row.evaluation for row in matrix.rows):
                 st.caption(t("repeatability.rows", counting=matrix.counting, rows=len(matrix.rows)))
     pages.show()
 
