@@ -62,31 +62,40 @@ class Preview:
     failed: tuple[Check, ...] = ()
 
     @property
-    def not_counted(self) -> tuple[str, ...]:
-        """Where the result will not count, and why, except for failed checks."""
-        return tuple(_not_counted(self))
+    def off_leaderboard(self) -> tuple[Message, ...]:
+        """Why the result will not count on the leaderboard, besides failed checks; empty if it will, without a rank."""
+        reasons = []
+        if self.existing:
+            reasons.append(Message("already stored as {run}", run=self.existing))
+        if self.duplicate_of:
+            reasons.append(Message("a duplicate: the same result is stored once"))
+        return (*reasons, *self._off_statistics)
+
+    @property
+    def _off_statistics(self) -> Iterator[Message]:
+        if self.record.rehearsal:
+            yield Message("a rehearsal: it is never compared with measurements")
+        if self.validity is Validity.INCOMPLETE:
+            yield Message("incomplete: it is in no statistics")
+        if self.validity is Validity.INVALID:
+            yield Message("invalid: it is in no statistics")
+
+    @property
+    def limits(self) -> Iterator[Message]:
+        """Where else the result will not count, and why."""
+        run, imported = self.record.run, self.record.imported
+        # A result without a time has that of its import.
+        if imported and run.created_at >= imported.imported_at:
+            yield Message("its time is unknown: it is in no history")
+        stated = imported.stated if imported else ()
+        if run.spec.mode is Mode.CLUSTER and not {"node_count", "cards_per_node"} <= {*stated}:
+            yield Message("its nodes or cards are unknown: it is in no scaling curve")
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """The same with the failed checks, in English."""
+        """Every reason why a new result will not count somewhere, with the failed checks, in English."""
         failed = (f"{check.id}: expected {check.expected}, found {check.found}" for check in self.failed)
-        return (*self.not_counted, *failed)
-
-
-def _not_counted(preview: Preview) -> Iterator[str]:
-    record = preview.record
-    if record.rehearsal:
-        yield Message("a rehearsal: it is never compared with measurements")
-    if preview.validity is Validity.INCOMPLETE:
-        yield Message("incomplete: it is in no statistics")
-    if preview.validity is Validity.INVALID:
-        yield Message("invalid: it is in no statistics")
-    stated = record.imported.stated if record.imported else ()
-    # A result without a time has that of its import.
-    if record.imported and record.run.created_at >= record.imported.imported_at:
-        yield Message("its time is unknown: it is in no history")
-    if record.run.spec.mode is Mode.CLUSTER and not {"node_count", "cards_per_node"} <= {*stated}:
-        yield Message("its nodes or cards are unknown: it is in no scaling curve")
+        return (*self._off_statistics, *self.limits, *failed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,9 @@ def test_somebody_brings_the_results_of_years(alone: ConsoleProcess, window: Ope
 
     hand_over(visit, old_files(tmp_path))
     assert visit.column("Results (3)", "Model") == ["BERT-large", "ResNet-50 v1.5", "net"]
+    counts = visit.column("Results (3)", "Counts on the leaderboard")
+    assert counts[:2] == ["Yes, without a rank"] * 2
+    assert counts[2].startswith("No: ")
     expect(visit.page.get_by_text("Not read (1)")).to_be_visible()
     visit.keyed("old-save").get_by_role("button").click()
     expect(visit.page.get_by_text("Imported: 3. Already here: 0.")).to_be_visible()

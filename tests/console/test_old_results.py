@@ -71,6 +71,30 @@ def test_what_is_said_about_all_results_is_stored_with_each(open_page: OpenPage,
     assert (row.framework_version, row.node_count) == ("r1.5", 4)
 
 
+def test_each_row_of_the_preview_says_whether_it_counts_on_the_leaderboard(open_page: OpenPage, data_dir: Path) -> None:
+    upload(open_page("import"), ("resnet.log", RESNET)).button(key="old-save").click().run()
+    app = upload(open_page("import"), ("bert.log", BERT), ("resnet.log", RESNET), ("same.log", BERT))
+
+    shown = app.dataframe[0].value["Counts on the leaderboard"]
+
+    (stored,) = imported(data_dir)
+    assert list(shown) == [
+        "Yes, without a rank",
+        f"No: already stored as {stored.run_id}",
+        "No: a duplicate: the same result is stored once",
+    ]
+
+
+def test_a_row_that_does_not_count_says_why(open_page: OpenPage, data_dir: Path) -> None:
+    assert data_dir.exists()
+    app = upload(open_page("import"), ("bert.log", BERT))
+
+    app.selectbox(key="old-where").set_value("sandbox").run()
+
+    (cell,) = app.dataframe[0].value["Counts on the leaderboard"]
+    assert cell == "No: a rehearsal: it is never compared with measurements"
+
+
 def test_results_of_a_rehearsal_profile_stay_apart(open_page: OpenPage, data_dir: Path) -> None:
     app = upload(open_page("import"), ("bert.log", BERT))
     app.selectbox(key="old-where").set_value("sandbox").run()

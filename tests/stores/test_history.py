@@ -46,6 +46,22 @@ def everything(core: Core, region: str = "imported") -> list[RunRow]:
     return list(core.warehouse.runs(BoardQuery(region, include_invalid=True, limit=1000)).rows)
 
 
+def test_the_preview_says_what_keeps_a_result_off_the_leaderboard(core: Core) -> None:
+    same, unfinished = found(), found("other", info=TrainResultInfo())
+    rehearsal = Choices(Provenance(rehearsal=True))
+
+    first, again, failed = core.imports.preview([same, same, unfinished], Choices(), named(WHO))
+    (rehearsed,) = core.imports.preview([same], rehearsal, named(WHO))
+
+    assert first.off_leaderboard == ()
+    assert again.off_leaderboard == ("a duplicate: the same result is stored once",)
+    assert [reason.partition(":")[2] for reason in failed.off_leaderboard] == [" it is in no statistics"]
+    assert rehearsed.off_leaderboard == ("a rehearsal: it is never compared with measurements",)
+    run = imported(core, same)
+    (stored,) = core.imports.preview([same], Choices(), named(WHO))
+    assert stored.off_leaderboard == (f"already stored as {run.run_id}",)
+
+
 def test_a_result_of_a_known_workload_becomes_a_valid_run(core: Core) -> None:
     row = imported(core, found())
 

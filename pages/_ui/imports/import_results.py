@@ -199,7 +199,7 @@ def show_preview(read: Read, choices: Choices) -> None:
         placeholder=MISSING,
         column_config={
             t("import_results.state"): st.column_config.TextColumn(width="medium"),
-            t("import_results.not_counted"): st.column_config.TextColumn(width="large"),
+            t("import_results.leaderboard"): st.column_config.TextColumn(width="large"),
             t("import_results.doubts"): st.column_config.TextColumn(width="large" if doubtful else "small"),
             t("field.mode"): st.column_config.SelectboxColumn(options=[t(f"mode.{mode}") for mode in Mode]),
             t("field.node_count"): st.column_config.NumberColumn(min_value=1, max_value=4096, step=1),
@@ -220,13 +220,15 @@ def _cells(preview: Preview) -> dict[str, object]:
     state = t("import_results.here", run=preview.existing) if preview.existing else t("import_results.new")
     if preview.duplicate_of:
         state = t("import_results.duplicate", file=preview.duplicate_of)
-    not_counted = [*map(t.message, preview.not_counted), *map(check_text, preview.failed)]
+    reasons = "; ".join([*map(t.message, preview.off_leaderboard), *map(check_text, preview.failed)])
+    counts = t("import_results.off_leaderboard", reasons=reasons) if reasons else t("import_results.on_leaderboard")
     return {
         t("import_results.state"): state,
         t.field("model"): facts.model,
         t("import_results.doubts"): "; ".join(map(t.message, preview.result.problems)) or MISSING,
         t("board.validity"): t(f"validity.{preview.validity}"),
-        t("import_results.not_counted"): "; ".join(not_counted) or MISSING,
+        t("import_results.leaderboard"): counts,
+        t("import_results.limits"): "; ".join(map(t.message, preview.limits)) or MISSING,
         t("import_results.file"): preview.result.location,
         t.field("framework_version"): run.spec.framework_version,
         t.field("mode"): t(f"mode.{run.spec.mode}") if "mode" in stated else None,
