@@ -14,7 +14,7 @@ from aisbench_core.settings import Settings, find_credentials, find_warehouse_pa
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store import Compacted, Progress, no_progress
 from aisbench_core.warehouse.store.integrity import Damage, IntegrityReport
-from aisbench_core.warehouse.store.migrating import Moved
+from aisbench_core.warehouse.store.merging import Moved
 from aisbench_core.warehouse.store.team import Access, Bucket, TeamLocation, team_location
 from aisbench_core.warehouse.store.warehouse_file import forget_log
 

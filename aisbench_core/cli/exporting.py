@@ -31,7 +31,7 @@ from aisbench_core.cli.options import (
 from aisbench_core.cli.results import full_id, query_of
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.open.answer_files import Cursor
+    from aisbench_core.warehouse.open.queries import Cursor
     from aisbench_core.warehouse.store.reading import Reader
 
 
@@ -222,12 +222,12 @@ def _print_answer(cur: "Cursor", file_format: str, output: Path | None, most: in
 
 
 def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None) -> bool:
-    from aisbench_core.warehouse.open import answer_files
+    from aisbench_core.warehouse.open import queries
 
     if file_format == "parquet":
-        display.message(display.count(answer_files.write_parquet(cur, most, target), "row"))
+        display.message(display.count(queries.write_parquet(cur, most, target), "row"))
         return False
-    columns, kinds = answer_files.names(cur), set[object]()
+    columns, kinds = queries.names(cur), set[object]()
     index = columns.index("rehearsal") if "rehearsal" in columns else None
 
     def note_kind(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -235,14 +235,14 @@ def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None)
             kinds.add(row[index])
         return row
 
-    rows = map(note_kind, answer_files.rows(cur, most))
+    rows = map(note_kind, queries.rows(cur, most))
     if file_format == "table":
         table = list(rows)
         heads = [_head(name, (row[index] for row in table)) for index, name in enumerate(columns)]
         target.write((display.table(heads, [[*map(_cell, row)] for row in table]) + "\n").encode())
         count = len(table)
     else:
-        count = (answer_files.write_csv if file_format == "csv" else answer_files.write_json)(columns, rows, target)
+        count = (queries.write_csv if file_format == "csv" else queries.write_json)(columns, rows, target)
     more = most is not None and cur.fetchone() is not None  # one row beyond the limit says whether there are more
     display.message(display.count(count, "row") + ("; there are more, see --limit" if more else ""))
     return {True, False} <= kinds

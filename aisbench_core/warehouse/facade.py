@@ -41,11 +41,10 @@ from aisbench_core.warehouse.records.recorder import Recorder
 from aisbench_core.warehouse.records.runs import StoredSpec
 from aisbench_core.warehouse.records.saved_views import SavedViews
 from aisbench_core.warehouse.records.stored_series import StoredSeries
-from aisbench_core.warehouse.store import Compacted, Progress, Store, integrity, migrating, no_progress, snapshots
+from aisbench_core.warehouse.store import Compacted, Progress, Store, integrity, merging, no_progress, snapshots
 from aisbench_core.warehouse.store.engine import PATIENCE_S
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.lake import Lake
-from aisbench_core.warehouse.store.merging import WarehouseMerge
 from aisbench_core.warehouse.store.team import TeamLocation
 from aisbench_core.warehouse.validity import validation
 from aisbench_core.warehouse.validity.evaluation import Evaluator
@@ -80,7 +79,7 @@ class Warehouse:
         self.record = Recorder(self._store, self._evaluator).record
         self.annotations = StoredAnnotations(self._store)
         self.saved_views = SavedViews(self._store)
-        self.merging = WarehouseMerge(self._store, self._evaluator)
+        self.merging = merging.WarehouseMerge(self._store, self._evaluator)
         self.imports = Imports(self._store, self._evaluator)
         self.series = StoredSeries(self._store, self._evaluator_of, self._under)
 
@@ -118,9 +117,9 @@ class Warehouse:
         In a team's warehouse this removes what other people recorded: use `record_many` there."""
         return record.rebuild(self._store, records, self._evaluator, keep)
 
-    def move_to(self, target: "Warehouse", on_progress: Progress) -> migrating.Moved:
+    def move_to(self, target: "Warehouse", on_progress: Progress) -> merging.Moved:
         """Copy everything into another warehouse, and compare. Can be repeated."""
-        return migrating.move(self._store, target._store, on_progress)
+        return merging.move(self._store, target._store, on_progress)
 
     def snapshot(self, target: Path, at: datetime, *, replace: bool = False) -> snapshots.Snapshot:
         """Write everything of this moment into one read-only file. Raises ConfigError if it cannot be written."""

@@ -14,8 +14,7 @@ import pytest
 
 from aisbench_core.errors import QueryError, WarehouseError
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.open.answer_files import rows, write_parquet
-from aisbench_core.warehouse.open.queries import Query, executed
+from aisbench_core.warehouse.open.queries import Query, executed, rows, write_parquet
 from aisbench_core.warehouse.store.reading import FileReader, Reader, reader
 from tests import records as a
 from tests.postgres_server import PASSWORD

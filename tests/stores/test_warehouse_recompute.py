@@ -21,7 +21,7 @@ from aisbench_core.model import (
 from aisbench_core.results.record import read_record, read_stated
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.recompute import CHUNK
+from aisbench_core.warehouse.store.integrity import CHUNK
 from tests import records as a
 from tests.actors import TESTER, named
 from tests.stores.test_export_round_trip import Console, many_kinds

@@ -23,8 +23,7 @@ from aisbench_core.warehouse.answers.filters import CHOSEN, OF_VALIDITY, paramet
 from aisbench_core.warehouse.answers.histories import Trend
 from aisbench_core.warehouse.answers.regression import TRACKED
 from aisbench_core.warehouse.answers.search import sorted_by
-from aisbench_core.warehouse.open.answer_files import Cursor
-from aisbench_core.warehouse.open.queries import SECONDS, Query, executed
+from aisbench_core.warehouse.open.queries import SECONDS, Cursor, Query, executed
 from aisbench_core.warehouse.open.views import GROUPS, VIEWS
 from aisbench_core.warehouse.records import runs
 from aisbench_core.warehouse.store.reading import Reader, reader

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from duckdb import DuckDBPyConnection as Cursor
+
 from aisbench_core.model.columns import COUNTED, TIMES_OF_KEYS
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
-from aisbench_core.warehouse.open.answer_files import Cursor
 from aisbench_core.warehouse.values import BoardQuery
 
 # Runs that are in memory at a time.
