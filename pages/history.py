@@ -5,18 +5,22 @@ import streamlit as st
 from pages._ui.history import choice, groups, results
 from pages._ui.history.baselines import show_baseline
 from pages._ui.shell import saved_views
+from pages._ui.shell.core import core
 from pages._ui.shell.empty_warehouse import recorded_regions
 from pages._ui.shell.filters import choose_facets, choose_region, show_rehearsal
 from pages._ui.shell.navigation import HISTORY
+from pages._ui.shell.status import watch_results
 from pages._ui.shell.words import t
 
 saved_views.show_title(HISTORY, t("history.title"))
+drawn = core().warehouse.revision()
 region = choose_region(recorded_regions())
 query = choose_facets(region, "model", "workload", "flavor", "nodes", limit=choice.MAX_GROUPS)
 show_rehearsal(region)
 if groups.shows_all(query):
     saved_views.show_missing()
     groups.show_all_groups(query, region)
+    watch_results(drawn)
     st.stop()
 groups.link_to_all(region)
 group = choice.choose_group(query)
@@ -34,3 +38,4 @@ if metric is not None:
     results.show_changes(metric)
     results.show_history_runs(history, metric)
 show_baseline(history)
+watch_results(drawn)

@@ -5,13 +5,16 @@ import streamlit as st
 from pages._ui.leaderboard import board
 from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
+from pages._ui.shell.core import core
 from pages._ui.shell.downloads import show_results_export
 from pages._ui.shell.empty_warehouse import recorded_regions
 from pages._ui.shell.filters import choose_region, show_rehearsal
 from pages._ui.shell.navigation import LEADERBOARD
+from pages._ui.shell.status import watch_results
 from pages._ui.shell.words import t
 
 saved_views.show_title(LEADERBOARD, t("board.title"))
+drawn = core().warehouse.revision()
 regions = recorded_regions()
 # One line, so that the first rows stand above the fold.
 with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -21,9 +24,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 board.show_active_filters()
 saved_views.show_missing()
 show_rehearsal(region)
-if view == "runs":
-    board.show_run_table(query)
-else:
-    board.show_groups(query)
+ticked = board.show_run_table(query) if view == "runs" else board.show_groups(query)
 show_rulesets(query)
 show_results_export(query)
+watch_results(drawn, ticked=ticked)

@@ -12,6 +12,7 @@ from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow
 
+TABLE = "Leaderboard table"
 GOOD = (8000.0, 8040.0, 7960.0, 8020.0, 7980.0, 8010.0)
 BAD = (7500.0, 7540.0, 7460.0)
 
@@ -48,4 +49,18 @@ def test_what_is_chosen_is_in_the_address_and_a_mark_outlives_a_reload(
     assert next(row["Verdict"] for row in visit.rows("Tests")) == "Regression"
     visit.page.get_by_role("button", name="Remove mark").click()
     expect(visit.page.get_by_text("No baseline is marked")).to_be_visible()
+    assert visit.troubles() == []
+
+
+def test_a_new_result_is_on_the_leaderboard_without_a_click(console: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(console)
+    visit.open("/leaderboard")
+    expect(visit.page.get_by_text("Updated")).to_be_visible()
+    before = visit.rows(TABLE)
+
+    fast = a.record("fast", throughputs=[1100.0] * 8, framework_version="r2.0")
+    Warehouse(console.data_dir / "warehouse.duckdb").record(fast)
+
+    expect(visit.table(TABLE).locator("tr", has_text="r2.0")).to_be_attached()
+    assert len(visit.rows(TABLE)) == len(before) + 1
     assert visit.troubles() == []

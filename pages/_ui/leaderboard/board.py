@@ -103,12 +103,12 @@ def show_active_filters() -> None:
             st.badge(plain(label if name == "invalid" else f"{label}: {clipped(value)}"), color="blue")
 
 
-def show_groups(query: BoardQuery) -> None:
+def show_groups(query: BoardQuery) -> bool:
     """Runs of equal configuration as one row each, the fastest first."""
     page = page_of(core().warehouse.leaderboard, query)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
-        return
+        return False
     fingerprints = tuple(row.fingerprint for row in page.rows)
     parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
     unit = common_unit(page.rows)
@@ -122,6 +122,7 @@ def show_groups(query: BoardQuery) -> None:
     _links([page.rows[index].median_run_id or page.rows[index].latest_run_id for index in ticked], ComparedBy.ROWS)
     if url.toggle("chart", t("board.chart")):
         _chart(query, page.rows, parameters)
+    return bool(ticked)
 
 
 def _chart(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[str, str]) -> None:
@@ -139,18 +140,19 @@ def _chart(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[str,
     st.caption(" ".join(notes))
 
 
-def show_run_table(query: BoardQuery) -> None:
-    """Every run by itself, the newest first, with its validity."""
+def show_run_table(query: BoardQuery) -> bool:
+    """Every run by itself, the newest first, with its validity; returns whether any is ticked."""
     page = page_of(core().warehouse.runs, query)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
-        return
+        return False
     unit = common_unit(page.rows)
     ticked = _table([run_cells(row, unit) for row in page.rows], t("board.run_table"), "runs-table")
     show_pages(page.total, query.limit)
     if len(ticked) == 1:
         show_verdict_of(page.rows[ticked[0]])
     _links([page.rows[index].run_id for index in ticked], ComparedBy.RUNS)
+    return bool(ticked)
 
 
 def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:

@@ -1,7 +1,6 @@
 """Lists of runs: the active ones with their progress, and the ended ones page by page."""
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from aisbench_core.formats import duration
 from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort
@@ -15,6 +14,7 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.listing import MAX_PAGES
+from pages._ui.shell.status import is_timer
 from pages._ui.shell.words import t
 
 PAGE = 20
@@ -94,10 +94,8 @@ def watch_list(drawn: ListState, text: str, sort: RunSort, descending: bool) -> 
 
     def redraw_if_changed() -> None:
         # The page's own run ends with a call, too: a list that changes while it is drawn would be drawn without end.
-        context = get_script_run_ctx()
-        is_timer = context is not None and bool(context.fragment_ids_this_run)
         with errors_shown():
-            if is_timer and state_of_list(text, sort, descending) != drawn:
+            if is_timer() and state_of_list(text, sort, descending) != drawn:
                 st.rerun()
 
     st.fragment(redraw_if_changed, run_every=SECONDS)()

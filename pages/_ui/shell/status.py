@@ -2,6 +2,7 @@
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from aisbench_core.private_files import is_read_only
 from pages._ui.configure.first_draft import profile_in_url
@@ -11,6 +12,13 @@ from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
 
 SECONDS = 10
+RESULTS_SECONDS = 30  # between two looks for new results
+
+
+def is_timer() -> bool:
+    """Whether a fragment runs because its time has come or a widget in it was used, not with the whole page."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
 
 
 def heading() -> DeltaGenerator:
@@ -21,6 +29,27 @@ def heading() -> DeltaGenerator:
 def title_tab(title: str) -> None:
     """Name the browser's tab: what the page is about, with its state, so that one finds it among others."""
     st.set_page_config(page_title=f"{title} – AISBench")
+
+
+def watch_results(drawn: str, *, ticked: bool = False) -> None:
+    """Draw the page anew when the warehouse has another revision than `drawn`, which the page read before its answers.
+
+    Where rows are ticked, only say so, as they may move. The page calls it last. One read of the revision per
+    viewer, and one answer for all of them; browsers slow the timer down in hidden tabs."""
+    at = core().clock()
+
+    def compare() -> None:
+        with errors_shown():
+            changed = core().warehouse.revision() != drawn
+            # Not while the page itself is drawn: under many writes it would be drawn without end.
+            if changed and not ticked and is_timer():
+                st.rerun()
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.caption(t("menu.new_results" if changed else "menu.updated", at=when(at, "%H:%M:%S")))
+                if changed and st.button(t("menu.refresh"), key="refresh", icon=":material/refresh:"):
+                    st.rerun()
+
+    st.fragment(compare, run_every=RESULTS_SECONDS)()
 
 
 def show_read_only() -> None:
