@@ -36,29 +36,21 @@ class JobSecrets:
         variable = PREFIX + name
         value = environment().get(variable) or self._stored(profile).get(name)
         if value is None or value == "":
-            raise ConfigError(
-                Message(
-                    "the secret {name} has no value, neither as {variable} nor in data/credentials.yaml under "
-                    "secrets of {profile}",
-                    name=name,
-                    variable=variable,
-                    profile=profile,
-                ),
-                Message("set one of them where the console and the follower of its runs read it"),
+            where = Message(
+                "the secret {name} has no value, neither as {variable} nor in data/credentials.yaml under "
+                "secrets of {profile}",
+                name=name,
+                variable=variable,
+                profile=profile,
             )
+            raise ConfigError(where, Message("set one of them where the console and the follower of its runs read it"))
         if not isinstance(value, str):
-            raise ConfigError(
-                Message("the secret {name} in data/credentials.yaml is not a text", name=name),
-                Message("write it in quotes"),
-            )
+            message = Message("the secret {name} in data/credentials.yaml is not a text", name=name)
+            raise ConfigError(message, Message("write it in quotes"))
         if len(value) > LONGEST_VALUE:
+            limits = {"length": len(value), "allowed": LONGEST_VALUE}
             raise ConfigError(
-                Message(
-                    "the secret {name} has {length} characters; allowed: {allowed}",
-                    name=name,
-                    length=len(value),
-                    allowed=LONGEST_VALUE,
-                )
+                Message("the secret {name} has {length} characters; allowed: {allowed}", name=name, **limits)
             )
         if "\0" in value:
             raise ConfigError(Message("the secret {name} holds a NUL character", name=name))

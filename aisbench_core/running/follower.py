@@ -36,6 +36,7 @@ from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunRec
 from aisbench_core.private_files import is_read_only
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.logs import LogPace
 from aisbench_core.running.runs import Launches
 from aisbench_core.running.steps import Steps, failed
 from aisbench_core.settings import Settings
@@ -117,7 +118,9 @@ class Follower:
         self._ledger = ledger
         self._connect = connect
         self._clock = clock
-        self._steps = Steps(settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving)
+        self._steps = Steps(
+            settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, LogPace(settings.poll_seconds)
+        )
         self._collecting = Collecting(ledger, connect, parts.record, clock, parts.secrets)
         self._admit = parts.admission()
         user, host = getpass.getuser(), socket.gethostname()

@@ -10,7 +10,7 @@ from typing import Any
 
 from aisbench_core.errors import RunNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, message_of, to_json
-from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSort, RunSpec, RunState
+from aisbench_core.model import ACTIVE, Attempt, Event, Level, Progress, Run, RunSort, RunSpec, RunState
 from aisbench_core.private_files import require_writable
 from aisbench_core.running.ledger_file import opened
 from aisbench_core.running.ledger_schema import migrate
@@ -243,7 +243,7 @@ def add_event(con: sqlite3.Connection, event: Event | None) -> None:
         insert(con, "events", columns_of(event) | data)
 
 
-def columns_of(value: Run | Event | Progress) -> dict[str, Any]:
+def columns_of(value: Run | Event | Progress | Attempt) -> dict[str, Any]:
     """The fields of a value as columns of its table."""
     row = {field.name: getattr(value, field.name) for field in fields(value)}
     return {name: as_text(field) if isinstance(field, datetime) else field for name, field in row.items()}

@@ -10,9 +10,11 @@ from pydantic import TypeAdapter
 from aisbench_core.errors import SeriesNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, to_json
 from aisbench_core.model import ACTIVE, Attempt, Event, Run, Series, SeriesPlan, SeriesRow
-from aisbench_core.running.ledger import Ledger, add_event, as_text, as_time, insert, marks, row_of, run_of
+from aisbench_core.running.ledger import Ledger, add_event, as_text, as_time, columns_of, insert, marks, row_of, run_of
 
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
+# The columns of attempts, in the order of Attempt's fields.
+_ATTEMPT = "series_id, cell, number, place, repeat, asked_by, asked_at, run_id, cancelled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,10 @@ class SeriesLedger:
 
     def attempts(self, series_ids: Collection[str]) -> list[Attempt]:
         """All attempts at the cells of these series, in launch order."""
-        query = f"select * from attempts where series_id in {marks(series_ids)} order by series_id, number, cell"  # noqa: S608  # only ? marks
-        return [_attempt(row) for row in self.ledger.rows(query, series_ids)]
+        where = f"series_id in {marks(series_ids)} order by series_id, number, cell"
+        rows = self.ledger.rows(f"select {_ATTEMPT} from attempts where {where}", series_ids)  # noqa: S608  # only ? marks
+        values = ((*row[:6], as_time(row["asked_at"]), row["run_id"], bool(row["cancelled"])) for row in rows)
+        return [Attempt(*attempt) for attempt in values]
 
     def runs(self, series_ids: Collection[str]) -> list[Run]:
         """The runs of these series, oldest first."""
@@ -147,20 +151,8 @@ class SeriesLedger:
 
 def _add_attempts(con: sqlite3.Connection, attempts: Sequence[Attempt]) -> None:
     con.executemany(
-        "insert or ignore into attempts (series_id, cell, number, place, repeat, asked_by, asked_at, run_id, cancelled)"
-        " values (?, ?, ?, ?, ?, ?, ?, '', 0)",
-        [
-            (
-                attempt.series_id,
-                attempt.cell,
-                attempt.number,
-                attempt.row,
-                attempt.repeat,
-                attempt.requested_by,
-                as_text(attempt.requested_at),
-            )
-            for attempt in attempts
-        ],
+        f"insert or ignore into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # columns of ours
+        [tuple(columns_of(attempt).values()) for attempt in attempts],
     )
 
 
@@ -174,18 +166,4 @@ def _series(row: sqlite3.Row) -> Series:
         row["created_by"],
         row["budget"],
         from_json(row["trouble"], row["trouble_data"]),
-    )
-
-
-def _attempt(row: sqlite3.Row) -> Attempt:
-    return Attempt(
-        row["series_id"],
-        row["cell"],
-        row["number"],
-        row["place"],
-        row["repeat"],
-        row["asked_by"],
-        as_time(row["asked_at"]),
-        row["run_id"],
-        bool(row["cancelled"]),
     )

@@ -1,7 +1,9 @@
 """Paths of a run: its folder on this machine, and its directories in OBS."""
 
+import secrets
+import string
 from collections.abc import Mapping
-from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from aisbench_core.model import Channel, JobRequest, Run, RunSpec
@@ -10,57 +12,32 @@ from aisbench_core.settings import Profile
 JOB_NAME_MOST = 64
 HASH_LETTERS = 16
 FIRST_VERSION = "V1/"
+ID_LETTERS = 6
+LETTERS = string.ascii_lowercase + string.digits
 
 
-@dataclass(frozen=True, slots=True)
 class RunFolder:
     """The folder data/runs/<run_id>/: text files, from which the warehouse can be rebuilt."""
 
-    path: Path
-
-    @property
-    def spec(self) -> Path:
-        """The spec as YAML."""
-        return self.path / "spec.yaml"
-
-    @property
-    def pre_start(self) -> Path:
-        """The ma-pre-start.sh that the console writes, if the spec needs one."""
-        return self.path / "ma-pre-start.sh"
-
-    @property
-    def launch(self) -> Path:
-        """Facts of the workload and the region at launch."""
-        return self.path / "launch.json"
-
-    @property
-    def record(self) -> Path:
-        """Everything that the warehouse stores of the run, except for samples and events."""
-        return self.path / "record.json"
-
-    @property
-    def result(self) -> Path:
-        """The block train_result_info."""
-        return self.path / "train_result_info.json"
-
-    @property
-    def metrics(self) -> Path:
-        """One metric sample a line."""
-        return self.path / "metrics.jsonl"
-
-    @property
-    def events(self) -> Path:
-        """One event a line, of the console and the cloud."""
-        return self.path / "events.jsonl"
-
-    @property
-    def logs(self) -> Path:
-        """The folder of the logs, one per node."""
-        return self.path / "logs"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.spec = path / "spec.yaml"
+        self.pre_start = path / "ma-pre-start.sh"  # written if the spec needs one
+        self.launch = path / "launch.json"  # facts of the workload and the region at launch
+        self.record = path / "record.json"  # all that the warehouse stores of the run, except for samples and events
+        self.result = path / "train_result_info.json"  # the block of that name
+        self.metrics = path / "metrics.jsonl"  # a sample a line
+        self.events = path / "events.jsonl"  # an event a line, of the console and the cloud
+        self.logs = path / "logs"
 
     def log(self, node: int) -> Path:
         """One node's log."""
         return self.logs / f"worker-{node}.log"
+
+
+def new_id(kind: str, now: datetime) -> str:
+    """A new id of a run ("r") or a series ("s"): the time, and random letters."""
+    return f"{kind}{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(ID_LETTERS))}"
 
 
 def job_name(spec: RunSpec, run_id: str) -> str:
@@ -104,8 +81,8 @@ def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
     )
 
 
-def job_request(run: Run, profile: Profile, secrets: Mapping[str, str]) -> JobRequest:
-    """The request that creates the run's job. `secrets`: the values of the spec's secret variables."""
+def job_request(run: Run, profile: Profile, secret_values: Mapping[str, str]) -> JobRequest:
+    """The request that creates the run's job. `secret_values`: those of the spec's secret variables."""
     code = "" if not run.spec.code_dir else code_path(run, profile)
     return JobRequest(
         name=run.job_name,
@@ -115,6 +92,6 @@ def job_request(run: Run, profile: Profile, secrets: Mapping[str, str]) -> JobRe
         log_path=log_path(run, profile),
         inputs=tuple(channel for channel in run.spec.inputs if channel.path),
         outputs=outputs(run, profile),
-        environments={"AISBENCH_RUN_ID": run.run_id, **run.spec.variables, **run.spec.environments, **secrets},
+        environments={"AISBENCH_RUN_ID": run.run_id, **run.spec.variables, **run.spec.environments, **secret_values},
         parameters={name: str(value) for name, value in run.spec.parameters.items()},
     )

@@ -1,8 +1,6 @@
 """Launches, stops and recollects runs. All of it only writes to the ledger; the follower does the work."""
 
-import secrets
 import shutil
-import string
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -34,9 +32,6 @@ from aisbench_core.settings import Profile, Settings
 
 # The follower may advance a run between our read and our write; it does so a few times per run, never this often.
 STOP_TRIES = 20
-
-RUN_ID_LETTERS = 6
-LETTERS = string.ascii_lowercase + string.digits
 
 Store = Callable[[Run, Event], Run]
 """Stores a new run with its first event; returns it, or the run that was stored in its stead before."""
@@ -172,7 +167,7 @@ def _launched(run: Run, described: int, reproduces: str) -> Message:
 
 
 def _new_run(spec: RunSpec, profile: str, actor: Actor, now: datetime) -> Run:
-    run_id = f"r{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(RUN_ID_LETTERS))}"
+    run_id = run_paths.new_id("r", now)
     run = Run(run_id, spec, profile, RunState.PREPARING, now, actor.name, now, now)
     return replace(run, job_name=run_paths.job_name(spec, run_id))
 

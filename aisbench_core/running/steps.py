@@ -6,7 +6,7 @@ The process may die after any line, so a repeated step must have the same effect
 import threading
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from aisbench_core.authoring.workloads import Workloads
@@ -30,47 +30,38 @@ SETTLE_SECONDS = 10.0
 WRITE_SECONDS = 0.3
 
 
+@dataclass(frozen=True, slots=True)
 class Steps:
     """The steps of all states. `leaving` is set when the follower is about to end."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        ledger: Ledger,
-        workloads: Workloads,
-        connect: Connect,
-        clock: Clock,
-        secrets: JobSecrets,
-        leaving: threading.Event,
-    ) -> None:
-        self._settings = settings
-        self._ledger = ledger
-        self._workloads = workloads
-        self._connect = connect
-        self._clock = clock
-        self._leaving = leaving
-        self._secrets = secrets
-        self._sampled: dict[str, datetime] = {}
-        self._log_pace = logs.LogPace(settings.poll_seconds)
+    settings: Settings
+    ledger: Ledger
+    workloads: Workloads
+    connect: Connect
+    clock: Clock
+    secrets: JobSecrets
+    leaving: threading.Event
+    log_pace: logs.LogPace
+    sampled_at: dict[str, datetime] = field(default_factory=dict)
 
     def folder(self, run: Run) -> RunFolder:
         """The run's folder on this machine."""
-        return RunFolder(self._settings.runs_dir / run.run_id)
+        return RunFolder(self.settings.runs_dir / run.run_id)
 
     def masked(self, run: Run, text: Message) -> Message:
         """The text with the run's secrets masked: clouds echo requests, and logs what jobs print."""
-        return masked(text, self._secrets.available_values(run.profile, run.spec.secrets)) if run.spec.secrets else text
+        return masked(text, self.secrets.available_values(run.profile, run.spec.secrets)) if run.spec.secrets else text
 
     def errors_masked(self, run: Run) -> AbstractContextManager[None]:
         """A context whose errors have the run's secrets masked."""
-        return masked_errors(self._secrets.available_values(run.profile, run.spec.secrets))
+        return masked_errors(self.secrets.available_values(run.profile, run.spec.secrets))
 
     def prepare(self, run: Run) -> Run:
         """Repeat preflight, hash the code, and create the directories that the job writes to."""
-        cloud = self._connect(run.profile, run.spec.api)
+        cloud = self.connect(run.profile, run.spec.api)
         errors = [
             joined(": ", [finding.field, finding.message])
-            for finding in preflight(run.spec, cloud.profile, self._workloads, secrets=self._secrets)
+            for finding in preflight(run.spec, cloud.profile, self.workloads, secrets=self.secrets)
             if finding.level is Level.ERROR
         ]
         if errors:
@@ -85,31 +76,31 @@ class Steps:
     def upload(self, run: Run) -> Run:
         """Upload the code as it is now, which may be newer than in `prepare`."""
         if run.spec.code_dir:
-            cloud = self._connect(run.profile, run.spec.api)
+            cloud = self.connect(run.profile, run.spec.api)
             code = self._code(run)
             run = replace(run, code_sha256=code.sha256)
             directory, shared = run_paths.code_path(run, cloud.profile), run_paths.shared_path(cloud.profile)
             upload(cloud.objects, code, directory, shared, self._show_progress(run, "files"))
         try:
-            self._secrets.values(run.profile, run.spec.secrets)
+            self.secrets.values(run.profile, run.spec.secrets)
         except ConfigError as error:
             return failed(run, error.sentence)  # up to here there cannot be a job
         # Stored before the job is created: after a crash it says that there may be one.
-        return run.to(RunState.SUBMITTING, submitted_at=self._clock(), detail="")
+        return run.to(RunState.SUBMITTING, submitted_at=self.clock(), detail="")
 
     def _code(self, run: Run) -> CodeManifest:
         beside = files_beside(run.spec, self.folder(run).pre_start)
-        return read_code(run.spec, self._workloads.get(run.spec.workload), beside)
+        return read_code(run.spec, self.workloads.get(run.spec.workload), beside)
 
     def submit(self, run: Run) -> Run:
         """Create the job, unless an earlier attempt whose response was lost did."""
-        cloud = self._connect(run.profile, run.spec.api)
+        cloud = self.connect(run.profile, run.spec.api)
         job = cloud.training.find(run.job_name)
         return _queued(run, job) if job else self._create(cloud, run)
 
     def poll(self, run: Run, status: JobStatus | None) -> Run:
         """Apply the job's status; `status` is None when the cloud's list does not contain the job."""
-        cloud = self._connect(run.profile, run.spec.api)
+        cloud = self.connect(run.profile, run.spec.api)
         if status is None or status.has_ended:
             status = self._job(cloud, run)
         if status is None:
@@ -123,7 +114,7 @@ class Steps:
         """Stop the job until the cloud confirms; a job that ended by itself meanwhile keeps its own outcome."""
         if run.submitted_at is None:
             return _stopped(run, Message("stopped before a job was created"))
-        cloud = self._connect(run.profile, run.spec.api)
+        cloud = self.connect(run.profile, run.spec.api)
         status = self._job(cloud, run)
         if status is None:
             return self._nothing_to_stop(run)
@@ -132,10 +123,10 @@ class Steps:
             return self._seen(run, cloud.training.detail(status.job_id))
         if status.phase != Phase.TERMINATING:
             cloud.training.stop(status.job_id)
-        return self._later(replace(run, phase=status.phase), self._settings.poll_seconds)
+        return self._later(replace(run, phase=status.phase), self.settings.poll_seconds)
 
     def _create(self, cloud: Cloud, run: Run) -> Run:
-        secrets = self._secrets.values(run.profile, run.spec.secrets)
+        secrets = self.secrets.values(run.profile, run.spec.secrets)
         try:
             with masked_errors(secrets.values()):
                 job = cloud.training.create(run_paths.job_request(run, cloud.profile, secrets))
@@ -158,26 +149,25 @@ class Steps:
 
     def _nothing_to_stop(self, run: Run) -> Run:
         """A job that was never seen may still appear; one that was seen is gone."""
-        if not run.job_id and self._clock() - run.updated_at < timedelta(seconds=SETTLE_SECONDS):
+        if not run.job_id and self.clock() - run.updated_at < timedelta(seconds=SETTLE_SECONDS):
             return self._later(run, SETTLE_SECONDS)
         return _stopped(run, Message("stopped; the cloud holds no job of it"))
 
     def _later(self, run: Run, seconds: float) -> Run:
-        return replace(run, next_step_at=self._clock() + timedelta(seconds=seconds))
+        return replace(run, next_step_at=self.clock() + timedelta(seconds=seconds))
 
     def _seen(self, run: Run, status: JobStatus) -> Run:
         """The run with the job's status applied; equal to `run` if nothing has changed."""
         run = replace(run, phase=status.phase, started_at=run.started_at or status.started_at)
         if status.has_ended:
             return self._ended(run, status)
-        if status.phase in (Phase.CREATING, Phase.PENDING):
-            return run.to(RunState.QUEUED, detail=message_of(status.message))
-        return run.to(RunState.RUNNING, detail=message_of(status.message))
+        waits = status.phase in (Phase.CREATING, Phase.PENDING)
+        return run.to(RunState.QUEUED if waits else RunState.RUNNING, detail=message_of(status.message))
 
     def _ended(self, run: Run, status: JobStatus) -> Run:
-        ended = self._clock()
-        self._log_pace.forget(run.run_id)
-        self._sampled.pop(run.run_id, None)
+        ended = self.clock()
+        self.log_pace.forget(run.run_id)
+        self.sampled_at.pop(run.run_id, None)
         if run.started_at and status.duration_s is not None:
             ended = run.started_at + timedelta(seconds=status.duration_s)
         run = replace(run, ended_at=ended, duration_s=status.duration_s)
@@ -189,32 +179,32 @@ class Steps:
         A refusal is ignored here: collecting fetches both again, and reports it."""
         if not status.started_at:
             return
-        now = self._clock()
-        if self._log_pace.is_due(run.run_id, now):
+        now = self.clock()
+        if self.log_pace.is_due(run.run_id, now):
             with suppress(CloudRejected):
-                secrets = self._secrets.available_values(run.profile, run.spec.secrets)
+                secrets = self.secrets.available_values(run.profile, run.spec.secrets)
                 grew = fetch_logs(cloud, run, status, self.folder(run), secrets)
-                self._log_pace.fetched(run.run_id, now, grew=grew)
-        sampled_at = self._sampled.get(run.run_id)
+                self.log_pace.fetched(run.run_id, now, grew=grew)
+        sampled_at = self.sampled_at.get(run.run_id)
         if sampled_at is None or now - sampled_at >= timedelta(seconds=SAMPLE_SECONDS):
             with suppress(CloudRejected):
                 fetch_samples(cloud, status, self.folder(run))
-            self._sampled[run.run_id] = now
+            self.sampled_at[run.run_id] = now
 
     def _show_progress(self, run: Run, unit: str) -> Callable[[int, int], None]:
         """Store progress a few times a second; abandon the step when a person stops the run or the follower ends."""
-        last = [datetime.min.replace(tzinfo=self._clock().tzinfo)]
+        last = [datetime.min.replace(tzinfo=self.clock().tzinfo)]
         guard = threading.Lock()
 
         def show(done: int, total: int) -> None:
             with guard:
-                now = self._clock()
+                now = self.clock()
                 if done < total and now - last[0] < timedelta(seconds=WRITE_SECONDS):
                     return
                 last[0] = now
-            if self._leaving.is_set() or self._ledger.get(run.run_id).state is not run.state:
+            if self.leaving.is_set() or self.ledger.get(run.run_id).state is not run.state:
                 raise StaleRun(Message("run {run_id} was given up by this follower", run_id=run.run_id))
-            self._ledger.set_progress(Progress(run.run_id, run.state, done, total, unit, now))
+            self.ledger.set_progress(Progress(run.run_id, run.state, done, total, unit, now))
 
         return show
 
@@ -259,19 +249,12 @@ def _why_ended(run: Run, status: JobStatus) -> str:
     if status.succeeded:
         return ""
     tasks = [_exit(task) for task in status.task_statuses if task.exit_code]
-    ended = _stopped_by(run) if run.state is RunState.STOPPING else _ended_as(status)
+    ended: str = Message("the job ended as {phase}", phase=status.phase)
+    if run.state is RunState.STOPPING:  # the detail says who stopped it, unless a step failed since
+        ended = run.detail if run.detail and not run.is_retrying else Message("stopped")
     return joined("; ", [ended, *([status.message] if status.message else tasks)])
-
-
-def _ended_as(status: JobStatus) -> Message:
-    return Message("the job ended as {phase}", phase=status.phase)
 
 
 def _exit(task: TaskStatus) -> Message:
     code = Message("{task} ended with exit code {code}", task=task.task, code=task.exit_code)
     return joined(": ", [code, task.message]) if task.message else code
-
-
-def _stopped_by(run: Run) -> str:
-    """Who stopped the run, unless the detail says something else by now."""
-    return run.detail if run.detail and not run.is_retrying else Message("stopped")

@@ -58,11 +58,11 @@ def compared(baseline: Matrix, candidate: Matrix, compare: Compare) -> SeriesCom
         problem = Problem("series", Message("must be two different series"), candidate.series.series_id)
         raise SpecError(Message("comparison"), [problem])
     partners = list(_partners(baseline.rows, candidate.rows))
-    pairs_of_rows = [(old, new, _side_by_side(old, new, compare)) for old, new in partners]
-    pairs = _settled([_pair(old, new, series_id) for old, new, series_id in pairs_of_rows])
+    comparisons = [_side_by_side(old, new, compare) for old, new in partners]
+    pairs = tuple(_settled([_pair(*rows, comparison) for rows, comparison in zip(partners, comparisons, strict=True)]))
     matched = {id(row) for old, new in partners for row in (old, new)}
     alone = tuple(row.planned for row in (*baseline.rows, *candidate.rows) if id(row) not in matched)
-    differences = next((series_id.differences for _, _, series_id in pairs_of_rows if series_id), ())
+    differences = next((comparison.differences for comparison in comparisons if comparison), ())
     return SeriesComparison(baseline, candidate, pairs, alone, differences)
 
 
@@ -101,14 +101,14 @@ def _pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None) -> RowP
     return RowPair(old, new, comparison.verdict, comparison.reasons, beside, power=power)
 
 
-def _settled(pairs: Sequence[RowPair]) -> tuple[RowPair, ...]:
+def _settled(pairs: Sequence[RowPair]) -> Iterator[RowPair]:
     """The pairs with p-values adjusted over all rows, and outcomes."""
-    chances = iter(adjusted([pair.difference.p_value for pair in pairs if pair.difference]))
-    return tuple(_decided(pair, pair.difference, next(chances)) if pair.difference else pair for pair in pairs)
-
-
-def _decided(pair: RowPair, difference: MeanDifference, chance: float) -> RowPair:
-    outcome = Outcome.NO_CHANGE
-    if chance <= ALPHA and abs(difference.change) >= EFFECT:
-        outcome = Outcome.IMPROVEMENT if difference.change > 0 else Outcome.REGRESSION
-    return replace(pair, adjusted_p=chance, outcome=outcome)
+    p_values = iter(adjusted([pair.difference.p_value for pair in pairs if pair.difference]))
+    for pair in pairs:
+        if pair.difference is None:
+            yield pair
+            continue
+        p_value, change, outcome = next(p_values), pair.difference.change, Outcome.NO_CHANGE
+        if p_value <= ALPHA and abs(change) >= EFFECT:
+            outcome = Outcome.IMPROVEMENT if change > 0 else Outcome.REGRESSION
+        yield replace(pair, adjusted_p=p_value, outcome=outcome)

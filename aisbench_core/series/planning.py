@@ -1,7 +1,7 @@
 """From a plan to its cells: their specs, their order, and the estimate of time and cost."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -59,7 +59,10 @@ class SeriesDraft:
 def plan_of(spec: RunSpec, answers: Mapping[str, Any]) -> SeriesPlan:
     """The plan that a person's answers mean; lists may be written as `1,2,4`, None is
     not answered. Raises SpecError, naming the fields."""
-    answered = {name: _listed(name, value) for name, value in answers.items() if value is not None}
+    answered = {name: value for name, value in answers.items() if value is not None}
+    for name in ("node_counts", "versions", "images"):
+        if isinstance(text := answered.get(name), str):
+            answered[name] = [part.strip() for part in text.replace("，", ",").split(",") if part.strip()]
     plan = parse(SeriesPlan, {"node_counts": [spec.node_count], **answered, "spec": spec}, WHAT)
     if plan.cell_count > MOST_CELLS:
         problem = Problem("cells", Message("a series has at most {most}", most=MOST_CELLS), str(plan.cell_count))
@@ -131,20 +134,7 @@ def checked(rows: Sequence[SeriesRow], findings_of: Callable[[RunSpec], Sequence
 
 def _estimate(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> SeriesEstimate:
     hours, cells = plan.hours_per_run, len(rows) * plan.repeats
-    costs = list(_costs(plan, rows, profile))
-    cost = None if None in costs else sum(cost for cost in costs if cost is not None)
+    costs = [offline.estimate(row.spec, profile, hours) for row in rows]
+    cost = None if None in costs else sum(cost * plan.repeats for cost in costs if cost is not None)
     node_hours = sum(row.node_count for row in rows) * plan.repeats * hours
     return SeriesEstimate(cells, node_hours, math.ceil(cells / plan.parallel) * hours, cost, profile.currency)
-
-
-def _costs(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> Iterator[float | None]:
-    for row in rows:
-        once = offline.estimate(row.spec, profile, plan.hours_per_run)
-        yield None if once is None else once * plan.repeats
-
-
-def _listed(name: str, value: Any) -> Any:
-    """`1, 2,4` as a list, for fields that are lists."""
-    if name in ("node_counts", "versions", "images") and isinstance(value, str):
-        return [part.strip() for part in value.replace("，", ",").split(",") if part.strip()]
-    return value

@@ -1,7 +1,5 @@
 """Plans, launches, shows, stops and repeats series, and changes their budgets."""
 
-import secrets
-import string
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -30,15 +28,13 @@ from aisbench_core.regions import Regions
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.run_files import SeriesFiles
+from aisbench_core.running.run_paths import new_id
 from aisbench_core.running.runs import Runs
 from aisbench_core.series import planning
 from aisbench_core.series.admitting import Admitting
 from aisbench_core.series.comparing import SeriesComparison, compared
 from aisbench_core.series.matrix import Matrix, SeriesSnapshot, matrix_of
 from aisbench_core.warehouse import Warehouse
-
-ID_LETTERS = 6
-LETTERS = string.ascii_lowercase + string.digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +76,7 @@ class SeriesService:
                 Message("this series cannot be launched"), [_problem(row_finding) for row_finding in draft.errors]
             )
         now = self.clock()
-        series_id = f"s{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(ID_LETTERS))}"
+        series_id = new_id("s", now)
         profile_name = self.regions.profile(profile).name
         series = Series(series_id, plan, draft.rows, profile_name, now, actor.name, plan.budget)
         attempts = planning.first_attempts(series_id, plan, draft.rows, actor.name, now)
