@@ -11,10 +11,19 @@ from aisbench_core import formats
 from aisbench_core.cli import display, following
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import DIFFERENT, YOUR_INPUT
-from aisbench_core.cli.options import command, output_option, profile_option
+from aisbench_core.cli.options import (
+    SPEC_FILES,
+    command,
+    file_spec,
+    output_option,
+    profile_option,
+    read_spec,
+    spec_on_all_cards,
+    spec_options,
+    yaml_of,
+)
 from aisbench_core.cli.results import full_id
 from aisbench_core.cli.runs import result_text
-from aisbench_core.cli.spec_options import SPEC_FILES, file_spec, read_spec, spec_on_all_cards, spec_options, yaml_of
 
 if TYPE_CHECKING:
     from aisbench_core.model import Finding, RunSpec

@@ -11,9 +11,8 @@ from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import RUN_FAILED, YOUR_INPUT
 from aisbench_core.cli.following import wait_for_series, warn_without_follower
-from aisbench_core.cli.options import Group, paging, profile_option
+from aisbench_core.cli.options import Group, base_options, paging, profile_option, spec_on_all_cards
 from aisbench_core.cli.regression import change_interval, exit_code_of, power_text
-from aisbench_core.cli.spec_options import base_options, spec_on_all_cards
 
 if TYPE_CHECKING:
     from aisbench_core.model import SeriesRow

@@ -11,8 +11,18 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import YOUR_INPUT
-from aisbench_core.cli.options import Group, assignment, import_options, output_option, profile_option
-from aisbench_core.cli.spec_options import absolute, comments_in, spec_on_all_cards, spec_options, yaml_of
+from aisbench_core.cli.options import (
+    Group,
+    absolute,
+    assignment,
+    comments_in,
+    import_options,
+    output_option,
+    profile_option,
+    spec_on_all_cards,
+    spec_options,
+    yaml_of,
+)
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from aisbench_core.importing.readers.columns import guessed
+from aisbench_core.importing.readers.tables import guessed
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse

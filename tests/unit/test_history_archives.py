@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.readers.archives import opened
+from aisbench_core.importing.readers.archives import Budget, Opened, TooMuchError, opened
 from aisbench_core.importing.readers.names import is_wanted
 from aisbench_core.importing.readers.reading import read_files, read_path, read_stream
 from aisbench_core.importing.readers.results import InputFile, ParsedResult, Unread
-from aisbench_core.importing.readers.sources import Budget, Opened, TooMuchError
 from aisbench_core.messages import verbatim
 from tests.unit.old_logs import BERT, RESNET
 from tests.unit.test_history_folders import cluster

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.errors import ResultError
-from aisbench_core.importing.readers.archives import MOST_DIRECTORY
+from aisbench_core.importing.readers.archives import MOST_DIRECTORY, Opened
 from aisbench_core.importing.readers.reading import read_stream
 from aisbench_core.importing.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
 from aisbench_core.importing.readers.rows import MOST_ELEMENTS, MOST_ROW, sheets
-from aisbench_core.importing.readers.sources import Opened
 from aisbench_core.messages import verbatim
 from aisbench_core.results.train_result_info import KEYS, read
 from tests.pattern_attacks import grows_too_fast

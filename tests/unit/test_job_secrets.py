@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.cli.spec_options import read_spec
+from aisbench_core.cli.options import read_spec
 from aisbench_core.documents import parse
 from aisbench_core.errors import CloudRejected, ConfigError, SpecError
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 
+from aisbench_core.importing.readers.archives import Opened
 from aisbench_core.importing.readers.results import ParsedResult, Results, Table, Unread, identities
 from aisbench_core.importing.readers.rows import Row
-from aisbench_core.importing.readers.sources import Opened
 from aisbench_core.importing.readers.tables import read_rows, table_of
 from aisbench_core.messages import Message
 from aisbench_core.mlflow import schema

@@ -14,13 +14,23 @@ from typing import BinaryIO
 
 from aisbench_core.errors import ResultError
 from aisbench_core.importing.readers import names
-from aisbench_core.importing.readers.archives import Files, Wanted, is_workbook, opened, unpacked
+from aisbench_core.importing.readers.archives import (
+    Budget,
+    Files,
+    Opened,
+    Skipped,
+    TooMuchError,
+    Wanted,
+    is_workbook,
+    opened,
+    unpacked,
+    walk,
+)
 from aisbench_core.importing.readers.logs import read_log
 from aisbench_core.importing.readers.mlflow_runs import columns_of_store, is_store, read_store
 from aisbench_core.importing.readers.result_folders import ResultFolders
 from aisbench_core.importing.readers.results import UPSTREAM_ZONE, InputFile, ParsedResult, Results, Table, Unread
 from aisbench_core.importing.readers.rows import Row, exported_rows, is_exported, sheets
-from aisbench_core.importing.readers.sources import Budget, Opened, Skipped, TooMuchError, walk
 from aisbench_core.importing.readers.tables import read_exported, read_table, table_in
 from aisbench_core.messages import Message
 

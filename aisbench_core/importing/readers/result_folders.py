@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import tzinfo
 
+from aisbench_core.importing.readers.archives import Opened
 from aisbench_core.importing.readers.log_run import MOST_RANKS
 from aisbench_core.importing.readers.logs import read_log
 from aisbench_core.importing.readers.names import job_of_log, last_part, package_facts
 from aisbench_core.importing.readers.results import ParsedResult, Results, Unread, identities, rank_values
-from aisbench_core.importing.readers.sources import Opened
 from aisbench_core.messages import Message, message_of
 from aisbench_core.model import Mode, TrainResultInfo
 from aisbench_core.results.result_files import (

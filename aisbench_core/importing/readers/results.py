@@ -99,28 +99,51 @@ class InputFile:
 
 
 class ColumnMeaning(StrEnum):
-    """The meaning of a table's column. Units as in TrainResultInfo; `*_pct` are percent. Times are local."""
+    """The meaning of a table's column. Units as in TrainResultInfo; `*_pct` are percent. Times are local.
 
-    MODEL = "model"
-    WORKLOAD = "workload"
-    FRAMEWORK = "framework"
-    FRAMEWORK_VERSION = "framework_version"
-    MODE = "mode"
-    NODE_COUNT = "node_count"
-    CARDS_PER_NODE = "cards_per_node"
-    CARD_COUNT = "card_count"
-    FLAVOR = "flavor"
-    ENGINE_VERSION = "engine_version"
-    ACCELERATOR = "accelerator"
-    DATASET = "dataset"
-    JOB_ID = "job_id"
-    JOB_NAME = "job_name"
-    WORKPATH = "workpath"
-    CREATED_BY = "created_by"
-    NOTE = "note"
+    `headers`: other names of the column, separated by commas; those of the block's keys are in `model/columns`."""
+
+    headers: str
+
+    def __new__(cls, value: str, headers: str = "") -> "ColumnMeaning":
+        """A member with its headers."""
+        member = str.__new__(cls, value)
+        member._value_, member.headers = value, headers
+        return member
+
+    MODEL = "model", "model name, 模型, 模型名称, 网络, 网络模型, network, net"
+    WORKLOAD = "workload", "负载, 测试负载, 业务, 用例, testcase, case"
+    FRAMEWORK = "framework", "框架, 训练框架, ai framework, ai框架"
+    FRAMEWORK_VERSION = (
+        "framework_version",
+        "框架版本, 版本, version, mindspore version, mindspore版本, 训练框架版本",
+    )
+    MODE = "mode", "模式, 运行模式, test mode type, singleserver mode, 单服务器模式"
+    NODE_COUNT = (
+        "node_count",
+        "nodes, node, num nodes, node num, servers, server count, train instance count, 节点数, 节点数量, "
+        "节点, 机器数, 服务器数, 服务器数量, 训练节点数, 实例数",
+    )
+    CARDS_PER_NODE = (
+        "cards_per_node",
+        "device num, devices per node, npus per node, 单机卡数, 每节点卡数, 单节点卡数, 每机卡数",
+    )
+    CARD_COUNT = (
+        "card_count",
+        "cards, card, num cards, rank size, ranksize, world size, npus, devices, 卡数, 总卡数, 卡数量, npu数",
+    )
+    FLAVOR = "flavor", "train instance type, instance type, 规格, 资源规格, 实例规格, 训练规格, 机型"
+    ENGINE_VERSION = "engine_version", "engine, 引擎, 引擎版本, 镜像, 镜像版本"
+    ACCELERATOR = "accelerator", "device, chip, npu, gpu, 加速卡, 芯片, 芯片型号, 硬件, 处理器"
+    DATASET = "dataset", "dataset name, data set, 数据集, 数据集名称"
+    JOB_ID = "job_id", "jobid, 作业id, 任务id, 训练作业id"
+    JOB_NAME = "job_name", "jobname, job, 作业, 作业名, 作业名称, 任务名, 任务名称"
+    WORKPATH = "workpath", "work path, 工作目录, 路径"
+    CREATED_BY = "created_by", "user, tester, owner, operator, 测试人, 测试人员, 执行人, 负责人, 用户"
+    NOTE = "note", "notes, remark, remarks, comment, comments, 备注, 说明"
     RUN_ID = "run_id"
-    DIVISION = "division"
-    VALIDITY = "validity"
+    DIVISION = "division", "divsion"
+    VALIDITY = "validity", "有效性"
     ACCURACY = "accuracy"
     ACCURACY_PCT = "accuracy_pct"
     THROUGHPUT_RATIO = "throughput_ratio"
@@ -129,7 +152,7 @@ class ColumnMeaning(StrEnum):
     ENERGY_CONSUMPTION = "energy_consumption"
     EFFICIENTCY = "efficientcy"
     RESOURCE_UTIL_RATIO = "resource_util_ratio"
-    RESOURCE_UTIL_PCT = "resource_util_pct"
+    RESOURCE_UTIL_PCT = "resource_util_pct", "npu util avg pct"
     PREPARE_START_TIME = "prepare_start_time"
     PREPARE_END_TIME = "prepare_end_time"
     DATALOAD_START_TIME = "dataload_start_time"

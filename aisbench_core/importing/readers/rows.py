@@ -15,9 +15,8 @@ from typing import BinaryIO
 from openpyxl import load_workbook
 
 from aisbench_core.errors import ResultError
-from aisbench_core.importing.readers.archives import is_workbook, opened_zip
+from aisbench_core.importing.readers.archives import EXOTIC, Opened, is_workbook, opened_zip
 from aisbench_core.importing.readers.lines import CHUNK, lines
-from aisbench_core.importing.readers.sources import EXOTIC, Opened
 from aisbench_core.messages import Message
 
 Row = tuple[str, ...]

@@ -1,6 +1,7 @@
-"""Parses tables of results, one per row."""
+"""Parses tables of results, one per row, and recognizes columns by English, Chinese and upstream's headers."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -8,13 +9,13 @@ from datetime import datetime, tzinfo
 from itertools import islice
 from typing import Any, cast
 
-from aisbench_core.errors import ResultError
-from aisbench_core.importing.readers.columns import RESULTS, chosen, guessed
+from aisbench_core.errors import ConfigError, ResultError
 from aisbench_core.importing.readers.names import package_facts
 from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Results, Table, Unread, identities
 from aisbench_core.importing.readers.rows import Row, unguarded
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import Mode, TrainResultInfo
+from aisbench_core.model.columns import KEYS as BLOCK_COLUMNS
 from aisbench_core.model.spec import canonical_json
 from aisbench_core.results.train_result_info import (
     AS_TEXT,
@@ -39,7 +40,10 @@ _SINGLE = re.compile(r"single|单", re.I)
 _TEXTS = [
     column for column in ColumnMeaning if column in {field.name for field in fields(ParsedResult) if field.type is str}
 ]
-_PERCENT = {ColumnMeaning.ACCURACY_PCT: "accuracy", ColumnMeaning.RESOURCE_UTIL_PCT: "resource_util_ratio"}
+_PERCENT = {
+    ColumnMeaning.ACCURACY_PCT: ColumnMeaning.ACCURACY,
+    ColumnMeaning.RESOURCE_UTIL_PCT: ColumnMeaning.RESOURCE_UTIL_RATIO,
+}
 
 
 def table_in(rows: Iterator[Row], source: str) -> Table | None:
@@ -244,3 +248,76 @@ def _distinct(names: Row) -> tuple[str, ...]:
 def _listed(header: Sequence[str]) -> str:
     named = [name for name in header if name]
     return ", ".join(name[:40] for name in named[:12]) + (", …" if len(named) > 12 else "") if named else "it is empty"
+
+
+# Text in brackets. An unclosed bracket takes the rest, and quantifiers are possessive: linear time.
+_UNIT = re.compile(r"[(\[（【](?:([^)\]）】]*+)[)\]）】]|[^)\]）】]*+\Z)")
+
+_AS_PERCENT = {ratio: percent for percent, ratio in _PERCENT.items()}
+
+LONGEST_HEADER = 256  # characters; a longer cell is text
+
+# A table without any of these has no results.
+RESULTS = frozenset({ColumnMeaning.THROUGHPUT_RATIO, ColumnMeaning.ACCURACY, ColumnMeaning.ACCURACY_PCT})
+
+
+def guessed(headers: Sequence[str]) -> dict[str, ColumnMeaning]:
+    """The recognized meanings of headers; of several with the same meaning, the first one counts."""
+    columns: dict[str, ColumnMeaning] = {}
+    for header in headers:
+        column = _column(header)
+        if column and column not in columns.values():
+            columns[header] = column
+    return columns
+
+
+def chosen(headers: Sequence[str], mapping: Mapping[str, str]) -> dict[str, ColumnMeaning]:
+    """The recognized meanings, overridden by `mapping`. Raises ConfigError for an unknown meaning."""
+    explicit = {header: _explicit(header, mapping[header]) for header in headers if header in mapping}
+    rest = {header: column for header, column in guessed(headers).items() if column not in explicit.values()}
+    return {header: column for header, column in {**rest, **explicit}.items() if column}
+
+
+def _explicit(header: str, word: str) -> ColumnMeaning | None:
+    if not word:
+        return None
+    try:
+        return ColumnMeaning(word)
+    except ValueError:
+        allowed = ", ".join(ColumnMeaning)
+        raise ConfigError(
+            Message("column {header!r} is mapped to {word!r}, which is not a known meaning", header=header, word=word),
+            Message("choose one of: {allowed}", allowed=allowed),
+        ) from None
+
+
+def _column(header: str) -> ColumnMeaning | None:
+    if len(header) > LONGEST_HEADER:
+        return None
+    words = _words(header)
+    unit = _UNIT.search(header)
+    # A unit in brackets is only removed if it is closed: otherwise it may be part of the name.
+    bare = _words(_UNIT.sub(lambda match: match[0] if match[1] is None else " ", header))
+    column = _BY_NAME.get(words) or _BY_NAME.get(bare)
+    if column in _AS_PERCENT and ("%" in header or (unit and _words(unit[1] or "") in ("pct", "percent", "百分比"))):
+        return _AS_PERCENT[column]
+    return column
+
+
+def _words(header: str) -> str:
+    """The header in lower case, with single blanks instead of punctuation."""
+    text = unicodedata.normalize("NFKC", header).casefold()
+    return " ".join(re.sub(r"[\s_\-%:*#]+", " ", text).split())
+
+
+def _by_name() -> dict[str, ColumnMeaning]:
+    columns = {_words(column): column for column in ColumnMeaning}
+    columns |= {_words(name): column for column in ColumnMeaning for name in column.headers.split(",") if name}
+    for key in BLOCK_COLUMNS:
+        exported = (key.exported.name if key.exported else "") or key.name
+        names = [exported, *(name for name in (key.key.headers if key.key else "").split(",") if name)]
+        columns |= {_words(name): ColumnMeaning(key.stored_name) for name in names}
+    return columns
+
+
+_BY_NAME = _by_name()

@@ -22,9 +22,8 @@ from aisbench_core.settings import Settings
 from aisbench_core.upstream.configs.contents import Hints, ImportedConfig, ImportedSpec, LineFinding, finding
 from aisbench_core.upstream.configs.service import understand
 from aisbench_core.upstream.packages import manifests
-from aisbench_core.upstream.packages.entries import LIMITS, PackageEntries, PackageLimits
+from aisbench_core.upstream.packages.entries import LIMITS, PackageEntries, PackageLimits, read_folder, unpack
 from aisbench_core.upstream.packages.package import Answers, Made, Package, PackagedWorkload, base_of, package_of, plain
-from aisbench_core.upstream.packages.unpacking import read_folder, unpack
 
 # Prefix of the temporary folders, followed by the process id. Registries skip folders that start with a dot.
 UNPACKED = ".import-"
