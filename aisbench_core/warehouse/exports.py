@@ -1,11 +1,19 @@
 """Exports: frozen values, free of SQL."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from aisbench_core.warehouse.values import BoardQuery
+
+OnRows = Callable[[int], None]
+"""Called with the number of rows that are written so far."""
+
+
+def ignore_rows(_: int) -> None:
+    """For callers that show no progress."""
 
 
 class ExportTable(StrEnum):

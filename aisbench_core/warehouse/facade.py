@@ -33,7 +33,7 @@ from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguratio
 from aisbench_core.warehouse.answers.histories import Baseline, History, Regressions, TrendPage, TrendRow, VersionField
 from aisbench_core.warehouse.answers.scalings import ConfigurationPage, Scaling
 from aisbench_core.warehouse.exporting import export, reported
-from aisbench_core.warehouse.exports import Export
+from aisbench_core.warehouse.exports import Export, OnRows, ignore_rows
 from aisbench_core.warehouse.records import record, runs
 from aisbench_core.warehouse.records.annotations import StoredAnnotations
 from aisbench_core.warehouse.records.imports import Imports
@@ -278,13 +278,15 @@ class Warehouse:
         """Every marked baseline, the oldest mark first."""
         return list(self._read(baselines.by_trend).values())
 
-    def export(self, request: Export, target: IO[bytes]) -> int:
+    def export(self, request: Export, target: IO[bytes], on_rows: OnRows = ignore_rows) -> int:
         """Write every run of the query, not only of its page; returns the number of rows. See docs/export.md.
+
+        `on_rows` is called with the number of rows in a workbook so far.
 
         Raises SpecError if there are more rows than Excel can have."""
         evaluator = self._evaluator_of(request.query.ruleset_id)
         with self._under(request.query) as cur:
-            return export.write(cur, request, evaluator, target, self._rulesets.bases())
+            return export.write(cur, request, evaluator, target, self._rulesets.bases(), on_rows=on_rows)
 
     def reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
         """The content of a report about these runs; those that do not exist are left out."""

@@ -1,9 +1,15 @@
 """Export on the leaderboard and Report on Compare: the choice is in the URL, the names say what is in the file."""
 
+from io import BytesIO
 from pathlib import Path
 
+import pytest
+from openpyxl import load_workbook
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.warehouse import Warehouse
+from pages._ui.shell import downloads
+from tests import records as a
 from tests.console.conftest import OpenPage, texts
 
 
@@ -43,3 +49,22 @@ def test_compared_runs_of_one_kind_become_a_report(open_page: OpenPage, used: Pa
 
     assert buttons(one_kind) == {"Download the report": True}
     assert "Selected: 2." in texts(one_kind)
+
+
+def test_a_large_workbook_is_written_under_a_bar_and_then_downloaded(
+    open_page: OpenPage, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(downloads, "LARGE", 30)
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(a.records([8000.0 + run for run in range(40)]))
+    app = open_page("leaderboard", format="xlsx", show="runs")
+    assert list(buttons(app)) == ["Download the report"]
+
+    app.button(key="export-prepare").click().run()
+
+    assert not app.exception
+    assert next(iter(buttons(app))).endswith(".xlsx")
+    _, file = app.session_state[downloads.PREPARED]
+    assert load_workbook(BytesIO(file))["runs"].max_row == 41
+
+    Warehouse(data_dir / "warehouse.duckdb").record(a.record("one-more"))
+    assert list(buttons(app.run())) == ["Download the report"]

@@ -12,7 +12,7 @@ from aisbench_core.warehouse.exporting.parts import MAX_RUNS, Parameters, parts
 from aisbench_core.warehouse.exporting.provenance import provenance
 from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
 from aisbench_core.warehouse.exporting.series import SERIES, ruleset_parameters
-from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
+from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable, OnRows, ignore_rows
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
 SHEETS = {ExportTable.RUNS: RUNS, ExportTable.SERIES: SERIES}
@@ -25,11 +25,12 @@ def write(
     target: IO[bytes],
     bases: Mapping[str, str],
     max_runs: int = MAX_RUNS,
+    on_rows: OnRows = ignore_rows,
 ) -> int:
     """Write the file; returns the number of rows. The target is left open, and is complete when this returns.
 
     `evaluator`: whose ruleset says how many runs a series needs, and judges series. `bases`: of rulesets, by their ids.
-    `max_runs`: how many at a time."""
+    `max_runs`: how many at a time. `on_rows`: called while a workbook is written, which takes longest."""
     sheet = SHEETS[export.table]
     at = export.exported_at.astimezone(UTC).replace(microsecond=0)
     filters = parameters(cur, export.query)
@@ -58,4 +59,4 @@ def write(
             return parquet_file.write(cur, sheet, chosen, target, marks)
         case ExportFormat.EXCEL:
             name = f"{export.table}{' (rehearsals)' if rehearsal else ''}"
-            return workbook.write(cur, sheet, chosen, target, mark, name)
+            return workbook.write(cur, sheet, chosen, target, mark, name, on_rows)

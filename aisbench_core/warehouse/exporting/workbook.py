@@ -15,6 +15,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model.columns import Kind
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.parts import Parameters
+from aisbench_core.warehouse.exports import OnRows
 
 BATCH = 1000
 # Rows of a sheet, without its header.
@@ -40,7 +41,13 @@ Put = Callable[[int, int, Any], object]
 
 
 def write(
-    cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], target: IO[bytes], mark: str, name: str
+    cur: DuckDBPyConnection,
+    sheet: Sheet,
+    parts: Sequence[Parameters],
+    target: IO[bytes],
+    mark: str,
+    name: str,
+    on_rows: OnRows,
 ) -> int:
     """Write all rows; returns how many. `mark`: printed above each page, and kept in the file's properties.
 
@@ -63,6 +70,7 @@ def write(
             while rows := cur.fetchmany(BATCH):
                 _fill(puts, rows, count + 1)
                 count += len(rows)
+                on_rows(count)
         page.autofilter(0, 0, count, len(sheet.columns) - 1)
         _explain(book.add_worksheet("Columns"), sheet, mark, bold)
     return count

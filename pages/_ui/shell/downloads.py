@@ -19,6 +19,9 @@ FORMATS = {
     ExportFormat.JSON: "JSON",
 }
 
+LARGE = 5_000  # runs; writing a workbook of more takes longer than somebody waits without being told why
+PREPARED = "export-prepared"  # where the session has the last large workbook, and what it is of
+
 
 def show_results_export(query: BoardQuery) -> None:
     """Everything that the filter matches as a file, which is written when the button is pressed."""
@@ -27,18 +30,43 @@ def show_results_export(query: BoardQuery) -> None:
         form = url.choice(st.radio, "format", t("files.format"), FORMATS, FORMATS.__getitem__, horizontal=True)
         export = Export(query, core().clock(), table, form, bom=True)
         st.caption(t("files.hint"))
-        st.download_button(
-            t("files.download", file=export.file_name),
-            data=lambda: _content(export),
-            file_name=export.file_name,
-            mime=MEDIA_TYPES[export.format],
-            key="export",
-            on_click="ignore",
-            type="primary",
-            icon=":material/download:",
-        )
+        count = cached(core().warehouse.count, query)
+        if form is ExportFormat.EXCEL and table is ExportTable.RUNS and count > LARGE:
+            _workbook(export, count)
+        else:
+            _download(export, lambda: _content(export))
         st.divider()
-        _report(lambda: core().reports.chosen(query), query, cached(core().warehouse.count, query))
+        _report(lambda: core().reports.chosen(query), query, count)
+
+
+def _download(export: Export, data: bytes | Callable[[], bytes]) -> None:
+    st.download_button(
+        t("files.download", file=export.file_name),
+        data=data,
+        file_name=export.file_name,
+        mime=MEDIA_TYPES[export.format],
+        key="export",
+        on_click="ignore",
+        type="primary",
+        icon=":material/download:",
+    )
+
+
+def _workbook(export: Export, count: int) -> None:
+    """A large workbook is written first, under a bar that shows how far it is; then it can be downloaded."""
+    content = (core().warehouse.revision(), export.query)
+    prepared, file = st.session_state.get(PREPARED, (None, b""))
+    if prepared == content:
+        _download(export, file)
+    elif st.button(t("files.prepare", rows=f"{count:,}"), key="export-prepare", icon=":material/table_view:"):
+        bar, target = st.progress(0.0), BytesIO()
+
+        def show(rows: int) -> None:
+            bar.progress(min(1.0, rows / count), text=t("files.rows", rows=f"{rows:,}", count=f"{count:,}"))
+
+        core().warehouse.export(export, target, show)
+        st.session_state[PREPARED] = (content, target.getvalue())
+        st.rerun()
 
 
 def show_report(runs: Sequence[RunRow]) -> None:
