@@ -4,7 +4,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from statistics import median
@@ -193,25 +193,25 @@ class MatrixRow:
     evaluation: SeriesEvaluation | None = None
 
     @property
+    def counted(self) -> list[Tried]:
+        """The valid attempts, by repeat."""
+        return [tried for cell in self.cells if (tried := cell.counted)]
+
+    @property
     def values(self) -> list[float]:
         """The valid throughputs, by repeat."""
-        counted = [tried.throughput for cell in self.cells if (tried := cell.counted)]
-        return [value for value in counted if value is not None]
+        return [tried.throughput for tried in self.counted if tried.throughput is not None]
 
     @property
     def codes(self) -> frozenset[str]:
         """The versions of the code of its valid runs, as far as known."""
-        runs = [tried.run for cell in self.cells if (tried := cell.counted)]
-        return frozenset(run.code_sha256 for run in runs if run and run.code_sha256)
+        return frozenset(tried.run.code_sha256 for tried in self.counted if tried.run and tried.run.code_sha256)
 
     @property
     def typical(self) -> Tried | None:
         """The valid attempt closest to the median, which represents the row."""
-        middle = self.median
-        if middle is None:
-            return None
-        valid = [tried for cell in self.cells if (tried := cell.counted)]
-        return min(valid, key=lambda tried: abs((tried.throughput or 0.0) - middle))
+        middle = self.median or 0.0
+        return min(self.counted, key=lambda tried: abs((tried.throughput or 0.0) - middle), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,40 +279,24 @@ def matrix_of(
 ) -> Matrix:
     """The matrix of a series. `recorded`: the warehouse's rows of its runs, by run id; `evaluations`: of series, this
     one among them."""
-    series = snapshot.series
+    series, rows = snapshot.series, list[MatrixRow]()
     by_run = {run_id: evaluation for evaluation in evaluations for run_id in evaluation.run_ids}
-    rows = tuple(_row(number, planned, snapshot, recorded, by_run) for number, planned in enumerate(series.rows))
-    cells = [cell for row in rows for cell in row.cells]
-    counted = {tried.run.code_sha256 for cell in cells if (tried := cell.counted) and tried.run}
-    hold = snapshot.hold
+    for number, planned in enumerate(series.rows):
+        tries: dict[tuple[int, int], list[Tried]] = {}
+        attempts = [attempt for attempt in snapshot.attempts if attempt.row == number]
+        for attempt in attempts:
+            tried = _tried(attempt, snapshot.runs.get(attempt.run_id), recorded.get(attempt.run_id))
+            tries.setdefault((attempt.cell, attempt.repeat), []).append(tried)
+        row_cells = tuple(Cell(*cell, tuple(tries[cell])) for cell in sorted(tries))
+        counted = [cell.counted for cell in row_cells if cell.counted]
+        values = [valid.throughput for valid in counted if valid.throughput is not None]
+        unit, middle = counted[-1].unit if counted else "", median(values) if values else None
+        evaluation = next((by_run[attempt.run_id] for attempt in attempts if attempt.run_id in by_run), None)
+        rows.append(MatrixRow(planned, row_cells, unit, summary(values), middle, evaluation))
+    cells, hold = [cell for row in rows for cell in row.cells], snapshot.hold
+    codes = {cell.counted.run.code_sha256 for cell in cells if cell.counted and cell.counted.run}
     state = _state([cell.shown.state for cell in cells], bool(snapshot.runs), bool(hold or series.launch_error))
-    return Matrix(series, state, rows, snapshot.hours, hold, len(counted), tuple(events))
-
-
-def _row(
-    number: int,
-    planned: SeriesRow,
-    snapshot: SeriesSnapshot,
-    recorded: Mapping[str, RunRow],
-    evaluations: Mapping[str, SeriesEvaluation],
-) -> MatrixRow:
-    attempts = [attempt for attempt in snapshot.attempts if attempt.row == number]
-    cells = tuple(_cells(attempts, snapshot.runs, recorded))
-    valid = [tried for cell in cells if (tried := cell.counted)]
-    values = [tried.throughput for tried in valid if tried.throughput is not None]
-    unit = valid[-1].unit if valid else ""
-    evaluation = next((evaluations[attempt.run_id] for attempt in attempts if attempt.run_id in evaluations), None)
-    return MatrixRow(planned, cells, unit, summary(values), median(values) if values else None, evaluation)
-
-
-def _cells(attempts: Sequence[Attempt], runs: Mapping[str, Run], recorded: Mapping[str, RunRow]) -> Iterator[Cell]:
-    for index, repeat in sorted({(attempt.cell, attempt.repeat) for attempt in attempts}):
-        tries = (
-            _tried(attempt, runs.get(attempt.run_id), recorded.get(attempt.run_id))
-            for attempt in attempts
-            if attempt.cell == index
-        )
-        yield Cell(index, repeat, tuple(tries))
+    return Matrix(series, state, tuple(rows), snapshot.hours, hold, len(codes), tuple(events))
 
 
 def _tried(attempt: Attempt, run: Run | None, row: RunRow | None) -> Tried:

@@ -1,12 +1,15 @@
-"""Plans, launches, shows, stops and repeats series, and changes their budgets."""
+"""Plans, launches, shows, stops and repeats series, and changes their budgets; launches their cells as runs."""
 
+import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 
 from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.errors import Problem, SeriesNotFound, SpecError
+from aisbench_core.errors import AisbenchError, Problem, SeriesNotFound, SpecError, StaleRun
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import (
@@ -14,7 +17,7 @@ from aisbench_core.model import (
     Attempt,
     Clock,
     Event,
-    Finding,
+    Level,
     Run,
     RunRecord,
     RunSpec,
@@ -31,10 +34,18 @@ from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.run_paths import new_id
 from aisbench_core.running.runs import Runs
 from aisbench_core.series import planning
-from aisbench_core.series.admitting import Admitting
 from aisbench_core.series.comparing import SeriesComparison, compared
 from aisbench_core.series.matrix import Matrix, SeriesSnapshot, matrix_of
 from aisbench_core.warehouse import Warehouse
+
+LOG = logging.getLogger(__name__)
+
+# A cell that could not be launched is retried after this long.
+AGAIN_SECONDS = 30.0
+
+INTERNAL = Message("internal error: the traceback is in the log file; other series go on")
+
+Pool = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +200,7 @@ class SeriesService:
 
     def admission(self) -> Callable[[], None]:
         """The function that a follower calls at every tick: it launches the cells for which there is room."""
-        return Admitting(self.events, self.ledger, self.launch_cell, self.clock).admit
+        return Admitting(self).admit
 
     def _drafted(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
         chosen = self.regions.profile(profile)
@@ -201,20 +212,13 @@ class SeriesService:
         ended = [run.run_id for run in runs if run.state.is_terminal]
         recorded = self.warehouse.runs_of(ended) if ended else {}
         evaluations = self.warehouse.series.verdicts(ids) if recorded else ()
-        return [
-            matrix_of(
-                SeriesSnapshot(
-                    series,
-                    [attempt for attempt in attempts if attempt.series_id == series.series_id],
-                    {run.run_id: run for run in runs if run.series_id == series.series_id},
-                    now,
-                ),
-                recorded,
-                self.events.events(series.series_id),
-                evaluations,
-            )
-            for series in several
-        ]
+        matrices = []
+        for series in several:
+            own = [attempt for attempt in attempts if attempt.series_id == series.series_id]
+            own_runs = {run.run_id: run for run in runs if run.series_id == series.series_id}
+            snapshot, events = SeriesSnapshot(series, own, own_runs, now), self.events.events(series.series_id)
+            matrices.append(matrix_of(snapshot, recorded, events, evaluations))
+        return matrices
 
     def _recorded(self, several: Sequence[Series]) -> list[Matrix]:
         """Matrices of series that are not in this console's ledger."""
@@ -240,13 +244,79 @@ class SeriesService:
         return Event.by(actor, series_id, self.clock(), message)
 
 
+@dataclass(slots=True)
+class Admitting:
+    """Launches the cells of series: each becomes a run as soon as there is room for it. For one thread at a time."""
+
+    service: SeriesService
+    _held: set[str] = field(default_factory=set)
+    _later: dict[str, datetime] = field(default_factory=dict)
+
+    def admit(self) -> None:
+        """Launch what there is room for, oldest series first. A cell that cannot be launched delays only its series."""
+        waiting = self.service.ledger.waiting()
+        if not waiting:
+            return
+        active = Counter(_pool(run.profile, run.spec, run.series_id) for run in self.service.ledger.active())
+        for series in waiting:
+            later = self._later.get(series.series_id)
+            if later is None or later <= self.service.clock():
+                self._admit_cells(series, active)
+
+    def _admit_cells(self, series: Series, active: Counter[Pool]) -> None:
+        pool = _pool(series.profile, series.rows[0].spec, series.series_id)
+        while active[pool] < series.plan.parallel:
+            snapshot = SeriesSnapshot.of(self.service.ledger, series, self.service.clock())
+            following = snapshot.next
+            if following is None or self._is_held(snapshot):
+                return
+            try:
+                self.service.launch_cell(series, following)
+            except StaleRun:
+                return  # a person was quicker; the next tick launches what is left
+            except Exception as raised:
+                error = raised if isinstance(raised, AisbenchError) else AisbenchError(INTERNAL)
+                if error is not raised:
+                    LOG.exception("series %s: a bug", series.series_id)
+                self._put_off(series, error)
+                return
+            active[pool] += 1
+            self._later.pop(series.series_id, None)
+            if series.launch_error:
+                self.service.ledger.set_launch_error(series.series_id, "")
+
+    def _is_held(self, snapshot: SeriesSnapshot) -> bool:
+        """Whether the budget forbids the next cell; the event is stored once, when no run of the series is active."""
+        series_id, hold = snapshot.series.series_id, snapshot.hold
+        if hold is None:
+            self._held.discard(series_id)
+        elif not snapshot.active and series_id not in self._held:
+            self._held.add(series_id)
+            self.service.events.note(self._event(series_id, Level.WARNING, hold.sentence))
+        return hold is not None
+
+    def _put_off(self, series: Series, error: AisbenchError) -> None:
+        self._later[series.series_id] = self.service.clock() + timedelta(seconds=AGAIN_SECONDS)
+        if series.launch_error != str(error):
+            LOG.warning("series %s: %s", series.series_id, error)
+            event = self._event(series.series_id, Level.ERROR, error.sentence)
+            self.service.ledger.set_launch_error(series.series_id, error.sentence, event)
+
+    def _event(self, series_id: str, level: Level, why: Message) -> Event:
+        return Event(series_id, self.service.clock(), "follower", level, Message("held: {reason}", reason=why))
+
+
+def _pool(profile: str, spec: RunSpec, series_id: str) -> Pool:
+    """The jobs that `parallel` limits: those of all series in a dedicated pool; elsewhere only the series' own."""
+    return (profile, spec.pool_id) if spec.pool_id else ("", series_id)
+
+
 def _hours(budget: float | None) -> Message:
     return Message("none") if budget is None else Message("{hours:.4g} node hours", hours=budget)
 
 
 def _problem(row_finding: planning.RowFinding) -> Problem:
-    finding: Finding = row_finding.finding
-    if row_finding.everywhere:
-        return Problem(finding.field, finding.sentence)
-    where = joined(", ", [row.title for row in row_finding.rows])
-    return Problem(finding.field, joined(": ", [where, finding.sentence]))
+    finding, where = row_finding.finding, joined(", ", [row.title for row in row_finding.rows])
+    return Problem(
+        finding.field, finding.sentence if row_finding.everywhere else joined(": ", [where, finding.sentence])
+    )
