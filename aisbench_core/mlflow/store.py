@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.errors import ResultError
+from aisbench_core.formats import excerpt
 from aisbench_core.messages import Message
 from aisbench_core.mlflow.schema import ALLOWED, REQUIRED, VALUES
 
@@ -24,8 +25,6 @@ MAX_VALUE_BYTES = 16 * 1024**2
 
 # SQLite checks the time limit each time it has run this many virtual machine instructions.
 _STEPS = 10_000
-
-_MAX_SHOWN = 60
 
 _KEYS = """select distinct key from {table} join runs using (run_uuid)
     where experiment_id = ? and runs.lifecycle_stage = 'active' order by key"""
@@ -163,7 +162,7 @@ def _check_tables(query: Query) -> None:
                 Message(
                     "it is an MLflow store with an unknown schema ({version}): missing {missing}; "
                     "`mlflow db upgrade` upgrades an old store",
-                    version=_shown(version[0][0]) if version else Message("none"),
+                    version=excerpt(version[0][0]) if version else Message("none"),
                     missing=", ".join(missing),
                 )
             )
@@ -181,7 +180,7 @@ def _check_values(query: Query) -> None:
             kinds = ", ".join(f"'{kind}'" for kind in allowed)
             sql = f"select typeof({name}), {name} from {table} where typeof({name}) not in ({kinds}) limit 1"
             for kind, value in query(sql):
-                content = f"{kind} {_shown(value)}" if kind in ("text", "integer", "real") else kind
+                content = f"{kind} {excerpt(value)}" if kind in ("text", "integer", "real") else kind
                 raise ResultError(
                     Message(
                         "table {table}: column {name} holds {found}; allowed: {allowed}",
@@ -191,11 +190,6 @@ def _check_values(query: Query) -> None:
                         allowed=" or ".join(allowed),
                     )
                 )
-
-
-def _shown(value: object) -> str:
-    text = "".join(char if char.isprintable() else "?" for char in str(value)[: _MAX_SHOWN + 1])
-    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
 
 
 def _time(milliseconds: int | None) -> datetime | None:

@@ -1,6 +1,7 @@
 """Whether two samples differ, and by how much; which differences a number of runs detects; corrected p-values."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -66,31 +67,21 @@ def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDif
     if fmean(baseline) == 0:
         return None
     test = _choose_test(baseline, candidate)
-    error, df = _welch(baseline, candidate) if test is TTest.WELCH else _pooled(baseline, candidate)
+    standard_error = _welch if test is TTest.WELCH else _pooled
+    error, df = standard_error(baseline, candidate)
     base = fmean(baseline)
     gap = fmean(candidate) - base
     if math.isclose(gap, 0, abs_tol=1e-12 * abs(base)):  # rounding
         gap = 0.0
-    change, p_value = gap / base, _p_value(gap, error, df)
+    change = gap / base
+    p_value = two_sided_p(gap / error, df) if error else float(gap == 0)  # without variance every gap is significant
     if min(base, fmean(candidate)) <= 0:
         margin = abs(critical(0.05, df) * error / base)
         return MeanDifference(change, change - margin, change + margin, p_value, test)
-    factor = _factor(baseline, candidate, test)
+    # The interval of the ratio of means is from ratio / factor to ratio * factor.
+    error, df = standard_error(*([value / fmean(side) for value in side] for side in (baseline, candidate)))
+    factor = math.exp(min(critical(0.05, df) * error, MAX_EXPONENT))
     return MeanDifference(change, (1 + change) / factor - 1, (1 + change) * factor - 1, p_value, test)
-
-
-def _factor(baseline: Sequence[float], candidate: Sequence[float], test: TTest) -> float:
-    """The 95 % interval of the ratio of means: from ratio / factor to ratio * factor."""
-    relative = [[value / fmean(side) for value in side] for side in (baseline, candidate)]
-    error, df = _welch(*relative) if test is TTest.WELCH else _pooled(*relative)
-    return math.exp(min(critical(0.05, df) * error, MAX_EXPONENT))
-
-
-def _p_value(gap: float, error: float, df: float) -> float:
-    """Without any variance, every gap is significant."""
-    if error == 0:
-        return 0.0 if gap else 1.0
-    return two_sided_p(gap / error, df)
 
 
 def _choose_test(one: Sequence[float], other: Sequence[float]) -> TTest:
@@ -120,12 +111,10 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
     """Benjamini-Hochberg adjusted p-values, in the same order.
 
     Of the tests with a value of at most q, on average at most a share q are false discoveries."""
-    count = len(p_values)
+    count, smallest = len(p_values), 1.0
     adjusted_values = [1.0] * count
-    smallest = 1.0
     for position, index in enumerate(sorted(range(count), key=p_values.__getitem__, reverse=True)):
-        smallest = min(smallest, p_values[index] * count / (count - position))
-        adjusted_values[index] = smallest
+        adjusted_values[index] = smallest = min(smallest, p_values[index] * count / (count - position))
     return adjusted_values
 
 
@@ -169,13 +158,7 @@ def _detects(change: float, cv: float, baseline: int, candidate: int, rule: Repo
 
 def _fewest(detects: Callable[[int], bool]) -> int | None:
     """The smallest sufficient number of runs, by bisection: more runs never detect less."""
-    if not detects(MAX_RUNS):
-        return None
-    low, high = 1, MAX_RUNS
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if detects(middle) else (middle, high)
-    return high
+    return bisect_left(range(MAX_RUNS), True, lo=MIN_VALUES, key=detects) if detects(MAX_RUNS) else None
 
 
 def _visible(cv: float, baseline: int, candidate: int, rule: Reporting) -> float | None:

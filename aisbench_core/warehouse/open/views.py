@@ -56,60 +56,60 @@ KIND = _of_run("region", "rehearsal", "synthetic_data")
 CONFIGURATION = _of_run("workload", "model", "framework", "framework_version", "dataset", "throughput_definition")
 HARDWARE = _of_run("accelerator", "flavor", "pool_id", "node_count", "cards_per_node")
 
-_GROUP_MEANINGS = {
-    "mode": (f"{_MODE}; `cluster` also if unknown for imported results", ""),
-    "runs": ("valid runs, or claimed ones for imported results; all statistics are over them", "1"),
-    "invalid": ("runs with a failed check", "1"),
-    "incomplete": ("runs that did not complete or have no result", "1"),
-    "throughput": ("median", UNIT),
-    "best": ("the fastest run", UNIT),
-    "olympic_mean": ("mean without the fastest and the slowest; with 5 runs or more", UNIT),
-    "mean": ("mean", UNIT),
-    "ci_low": ("lower end of the mean's 95 % confidence interval; with 2 runs or more", UNIT),
-    "ci_high": ("its upper end", UNIT),
-    "cv": ("coefficient of variation of the throughput; with 2 runs or more", FRACTION),
-    "per_node": ("median throughput per node", UNIT),
-    "per_card": ("median throughput per card", UNIT),
-    "best_accuracy": ("highest accuracy", FRACTION),
-    "median_accuracy": ("median accuracy", FRACTION),
-    "differs_in": (
-        "which of `accelerator`, `image`, `code` and `data` differ between otherwise equal rows, separated by `;`",
-        "",
-    ),
-    "median_run_id": ("id of the median run by throughput, the slower one of two", ""),
-    "accuracy": ("accuracy of that run", FRACTION),
-    "best_run_id": ("id of the fastest run", ""),
-    "best_by": ("who launched or imported the fastest run", ""),
-    "best_at": ("end of the fastest run, or its start", UTC),
-    "latest_run_id": ("id of the newest run", ""),
-    "latest_at": ("start of the newest run", UTC),
-    "reason": ("why there is no valid run", ""),
-    "rank_from": ("best possible rank among rows of equal `fingerprint`, unit, region and kind", "1"),
-    "rank_to": ("worst possible rank; the same unless confidence intervals overlap", "1"),
-} | {
-    column.name: (column.meaning, column.unit)
-    for column in (*KIND, *CONFIGURATION, *HARDWARE, *_of_run("title", "throughput_unit", "fingerprint", "origin"))
-}
-_GROUP_MEANINGS |= {
-    column.name: (column.meaning, column.unit) for column in _of_run("image", "code_sha256", "dataset_sha256")
-}
-
-_GROUP_MEANINGS |= {
-    column.name: (f"median over the valid runs: {column.meaning}", column.unit) for column in columns.medians()
-}
-
-_ENDS = {"best_at": "best_at_utc", "latest_at": "latest_at_utc"}
+_CODE = ("image", "code_sha256", "dataset_sha256")
+_GROUP_MEANINGS = (
+    {
+        "mode": (f"{_MODE}; `cluster` also if unknown for imported results", ""),
+        "runs": ("valid runs, or claimed ones for imported results; all statistics are over them", "1"),
+        "invalid": ("runs with a failed check", "1"),
+        "incomplete": ("runs that did not complete or have no result", "1"),
+        "throughput": ("median", UNIT),
+        "best": ("the fastest run", UNIT),
+        "olympic_mean": ("mean without the fastest and the slowest; with 5 runs or more", UNIT),
+        "mean": ("mean", UNIT),
+        "ci_low": ("lower end of the mean's 95 % confidence interval; with 2 runs or more", UNIT),
+        "ci_high": ("its upper end", UNIT),
+        "cv": ("coefficient of variation of the throughput; with 2 runs or more", FRACTION),
+        "per_node": ("median throughput per node", UNIT),
+        "per_card": ("median throughput per card", UNIT),
+        "best_accuracy": ("highest accuracy", FRACTION),
+        "median_accuracy": ("median accuracy", FRACTION),
+        "differs_in": (
+            "which of `accelerator`, `image`, `code` and `data` differ between otherwise equal rows, separated by `;`",
+            "",
+        ),
+        "median_run_id": ("id of the median run by throughput, the slower one of two", ""),
+        "accuracy": ("accuracy of that run", FRACTION),
+        "best_run_id": ("id of the fastest run", ""),
+        "best_by": ("who launched or imported the fastest run", ""),
+        "best_at": ("end of the fastest run, or its start", UTC),
+        "latest_run_id": ("id of the newest run", ""),
+        "latest_at": ("start of the newest run", UTC),
+        "reason": ("why there is no valid run", ""),
+        "rank_from": ("best possible rank among rows of equal `fingerprint`, unit, region and kind", "1"),
+        "rank_to": ("worst possible rank; the same unless confidence intervals overlap", "1"),
+    }
+    | {
+        column.name: (column.meaning, column.unit)
+        for column in (
+            *KIND,
+            *CONFIGURATION,
+            *HARDWARE,
+            *_of_run("title", "throughput_unit", "fingerprint", "origin", *_CODE),
+        )
+    }
+    | {column.name: (f"median over the valid runs: {column.meaning}", column.unit) for column in columns.medians()}
+)
 
 GROUPS = tuple(
-    ViewColumn(_ENDS.get(name, name), sql, unit, meaning)
+    ViewColumn(f"{name}_utc" if unit == UTC else name, sql, unit, meaning)
     for name, sql in ({"region": "region"} | FIELDS).items()
     if name in _GROUP_MEANINGS
     for meaning, unit in [_GROUP_MEANINGS[name]]
 )
 
-_OF_RUN = (*_of_run("run_id"), *KIND, *(each for each in (*CONFIGURATION[:4], *HARDWARE[1:2], *HARDWARE[3:])))
-_SHARE = "{0}.throughput / median({0}.throughput) over (partition by runs.run_id)"
-_RANKS_SHARE = _SHARE.format("rank_results")
+_OF_RUN = (*_of_run("run_id"), *KIND, *CONFIGURATION[:4], *HARDWARE[1:2], *HARDWARE[3:])
+_SHARE = "rank_results.throughput / median(rank_results.throughput) over (partition by runs.run_id)"
 
 _COUNTED = f"throughput_cluster) filter (where {COUNTED}"
 
@@ -156,8 +156,8 @@ RANKS = (
     _same("rank", "the card, from 0"),
     ViewColumn("throughput", "rank_results.throughput", UNIT, "the card's throughput"),
     _same("throughput_unit", "its unit"),
-    ViewColumn("share_of_median", _RANKS_SHARE, FRACTION, "ratio to the run's median card"),
-    ViewColumn("is_straggler", f"{_RANKS_SHARE} < {STRAGGLER_SHARE}", "", f"below {STRAGGLER_SHARE:.0%} of the median"),
+    ViewColumn("share_of_median", _SHARE, FRACTION, "ratio to the run's median card"),
+    ViewColumn("is_straggler", f"{_SHARE} < {STRAGGLER_SHARE}", "", f"below {STRAGGLER_SHARE:.0%} of the median"),
 )
 
 SERVERS = (

@@ -91,23 +91,15 @@ def _next_number(handle: int, deadline: float) -> int:
             return 0
         time.sleep(RETRY_S / 10)
     try:
-        return _locked_number(handle)
+        content = os.pread(handle, _COUNTER.size, 0)
+        last = int(_COUNTER.unpack(content)[0]) if len(content) == _COUNTER.size else 0
+        number = max(last + 1, 2) if last < _HIGHEST else 2
+        while not _try_lock(handle, number):  # the file was truncated, and the counter with it
+            number += 1
+        os.pwrite(handle, _COUNTER.pack(number), 0)
+        return number
     finally:
         _lock(handle, fcntl.F_UNLCK, 0, 1)
-
-
-def _locked_number(handle: int) -> int:
-    number = max(_last_number(handle) + 1, 2)
-    while not _try_lock(handle, number):  # the file was truncated, and the counter with it
-        number += 1
-    os.pwrite(handle, _COUNTER.pack(number), 0)
-    return number
-
-
-def _last_number(handle: int) -> int:
-    content = os.pread(handle, _COUNTER.size, 0)
-    number = int(_COUNTER.unpack(content)[0]) if len(content) == _COUNTER.size else 0
-    return number if number < _HIGHEST else 0
 
 
 def _try_lock(handle: int, byte: int) -> bool:

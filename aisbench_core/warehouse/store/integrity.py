@@ -103,7 +103,7 @@ def check(
         if damages:
             return IntegrityReport(0, 0, 0, tuple(damages))
         rows = sum(int(cur.execute(f"select count(*) from {table}").fetchall()[0][0]) for table in TABLES)
-        damages += [*_miscounted(cur), *_orphans(cur), *_wrong_statistics(cur)]
+        damages += _contradictions(cur)
         stored = _hashes_and_counts(cur)
     changed = list(_changed_cells(store, on_progress))
     changed_ids = {run_id for run_id, _ in changed}
@@ -130,23 +130,18 @@ def _unreadable(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
             return  # DuckDB has aborted the transaction, so no other table can be read either
 
 
-def _miscounted(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
+def _contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
+    """Runs that are not there once and whole, and group statistics that do not follow from them."""
     for table, sentence, query in _MISCOUNTS:
         for run_id, count in cur.execute(query).fetchall():
             yield Damage(f"{table}, run {run_id}", sentence(count), REBUILD)
-
-
-def _orphans(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
     for table in (name for name in TABLES if name != "remarks"):  # they may wait for a run that is imported again
         query = f"select distinct run_id from {table} where run_id not in (select run_id from runs)"
         for (run_id,) in cur.execute(query).fetchall():
             yield Damage(f"{table}, run {run_id}", Message("has rows, but there is no such run"), REBUILD)
-
-
-def _wrong_statistics(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
     for group, columns in group_statistics.differences(cur):
-        sentence = Message("the group's statistics do not follow from its runs: {columns}", columns=columns)
-        yield Damage(f"standings, {group}", sentence, Message("run `aisbench warehouse check --mend`"))
+        problem = Message("the group's statistics do not follow from its runs: {columns}", columns=columns)
+        yield Damage(f"standings, {group}", problem, Message("run `aisbench warehouse check --mend`"))
 
 
 def _hashes_and_counts(cur: duckdb.DuckDBPyConnection) -> dict[str, tuple[object, ...]]:

@@ -286,8 +286,13 @@ def move(source: Store, target: Store, on_progress: Progress) -> Moved:
 
 def _compared(source: Store, target: Store) -> tuple[int, int, dict[str, int]]:
     """Number of runs and rows in the source; by run_id, in order, the number of rows of runs that differ."""
+
+    def contents(store: Store) -> Arrow:
+        with store.cursor() as cur:
+            return cur.execute(_CONTENTS).to_arrow_table()
+
     with ThreadPoolExecutor(2) as both:
-        of_source, of_target = both.map(_contents, (source, target))
+        of_source, of_target = both.map(contents, (source, target))
     with source.cursor() as cur:
         cur.register("of_source", of_source)
         cur.register("of_target", of_target)
@@ -299,11 +304,6 @@ def _compared(source: Store, target: Store) -> tuple[int, int, dict[str, int]]:
         for name in ("of_source", "of_target"):
             cur.unregister(name)
     return of_source.num_rows, rows, differing
-
-
-def _contents(store: Store) -> Arrow:
-    with store.cursor() as cur:
-        return cur.execute(_CONTENTS).to_arrow_table()
 
 
 def _rows_of(number: int, table: str, columns: Mapping[str, str]) -> str:

@@ -81,7 +81,11 @@ def create(path: Path, con: DuckDBPyConnection) -> None:
         migrate(con, path)
         write_anew(con, "memory", draft)
         draft.chmod(FILE_MODE)
-        _put(draft, path)
+        with _alone(path.parent) if log_of(path).exists() else contextlib.nullcontext():
+            if log_of(path).exists() and not path.exists():
+                _set_aside(log_of(path))
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                os.link(draft, path)
         sync(path.parent)
     finally:
         draft.unlink(missing_ok=True)
@@ -103,21 +107,6 @@ def _state(file: Path) -> str:
     except OSError:
         return ""
     return f"{state.st_ino}-{state.st_size}-{state.st_mtime_ns}"
-
-
-def _put(draft: Path, path: Path) -> None:
-    if log_of(path).exists():
-        with _alone(path.parent):
-            if not path.exists():
-                _set_aside(log_of(path))
-            _link(draft, path)
-    else:
-        _link(draft, path)
-
-
-def _link(draft: Path, path: Path) -> None:
-    with contextlib.suppress(FileExistsError):  # another process was faster
-        os.link(draft, path)
 
 
 def _set_aside(orphan: Path) -> None:

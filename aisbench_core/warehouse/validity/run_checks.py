@@ -29,7 +29,7 @@ from aisbench_core.rulesets.ruleset import (
     Tolerance,
     ValidityRule,
 )
-from aisbench_core.warehouse.records.facts import LONGEST_S, Card, Cards, Facts
+from aisbench_core.warehouse.records.facts import LONGEST_S, Card, Facts
 from aisbench_core.warehouse.records.throughput import AS_REPORTED, is_usable
 from aisbench_core.warehouse.values import Check, CheckLevel
 
@@ -58,27 +58,18 @@ def listed(sentences: Sequence[str]) -> str:
 
 def times(facts: Facts, rule: Times, level: CheckLevel) -> Check:
     """V02: the phases of the result block, each by itself and inside the total."""
-    reversed_ones = ", ".join(_reversed(facts))
-    if reversed_ones or not rule.inside_total:
-        return checked("V02", not reversed_ones, level, _STARTS_FIRST, reversed_ones or _ALL_DO)
-    outside = ", ".join(_outside(facts))
-    return checked("V02", not outside, level, _INSIDE_TOTAL, outside or _ALL_DO)
+    periods = [(name, *period(facts, name)) for name in PERIODS]
+    _, first, last = periods[-1]
+    expected = _STARTS_FIRST
+    wrong = [name for name, start, end in periods if _is_after(start, end)]
+    if not wrong and rule.inside_total:
+        expected = _INSIDE_TOTAL
+        wrong = [name for name, start, end in periods[:-1] if _is_after(first, start) or _is_after(end, last)]
+    return checked("V02", not wrong, level, expected, ", ".join(wrong) or _ALL_DO)
 
 
-def _reversed(facts: Facts) -> Iterator[str]:
-    for name in PERIODS:
-        start, end = period(facts, name)
-        if start is not None and end is not None and start > end:
-            yield name
-
-
-def _outside(facts: Facts) -> Iterator[str]:
-    first, last = period(facts, "total")
-    for name in PERIODS[:-1]:
-        start, end = period(facts, name)
-        early = start is not None and first is not None and start < first
-        if early or (end is not None and last is not None and end > last):
-            yield name
+def _is_after(one: int | None, other: int | None) -> bool:
+    return one is not None and other is not None and one > other
 
 
 def period(facts: Facts, name: str) -> tuple[int | None, int | None]:
@@ -156,15 +147,12 @@ def no_result(facts: Facts) -> Check:
 
 
 def _fields(facts: Facts, rule: Fields, level: CheckLevel) -> Check:
-    wrong = list(dict.fromkeys([*facts.objections, *_missing(facts, rule), *_out_of_range(facts)]))
+    missing = [Message("{name} is missing", name=name) for name in rule.required if getattr(facts, name) in (None, "")]
+    wrong = list(dict.fromkeys([*facts.objections, *missing, *_out_of_range(facts)]))
     # Problems of results that older versions collected are plain text, which has no Chinese.
     are_messages = all(isinstance(problem, Message) for problem in wrong)
     actual = (listed(wrong) if are_messages else "; ".join(wrong)) or _ALL
     return checked("V01", not wrong, level, _ALL_FIELDS, actual, "train_result_info")
-
-
-def _missing(facts: Facts, rule: Fields) -> Iterator[Message]:
-    return (Message("{name} is missing", name=name) for name in rule.required if getattr(facts, name) in (None, ""))
 
 
 def _out_of_range(facts: Facts) -> Iterator[Message]:
@@ -187,16 +175,13 @@ def _ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
     expected, usable = facts.ranks_expected or 0, facts.ranks_found
     cards = expected if facts.card_count is None else facts.card_count
     complete = 0 < expected == facts.cards.stored == usable == cards
-    wrong = [*map(_card, facts.cards.unusable), *_miscounted(facts.cards, expected, usable or 0)]
+    wrong = [*map(_card, facts.cards.unusable)]
+    if facts.cards.stored < expected:
+        wrong.append(Message("ranks that are missing: {count}", count=expected - facts.cards.stored))
+    if not facts.cards.unusable and (usable or 0) < facts.cards.stored:
+        wrong.append(Message("ranks that are there more than once: {count}", count=facts.cards.stored - (usable or 0)))
     actual = cached_message("{found} of {expected} ranks", found=usable, expected=expected)
     return checked("V03", complete, level, cached_message("{count} ranks", count=cards), actual, listed(wrong))
-
-
-def _miscounted(cards: Cards, expected: int, usable: int) -> Iterator[Message]:
-    if cards.stored < expected:
-        yield Message("ranks that are missing: {count}", count=expected - cards.stored)
-    if not cards.unusable and usable < cards.stored:
-        yield Message("ranks that are there more than once: {count}", count=cards.stored - usable)
 
 
 def _card(card: Card) -> Message:

@@ -126,14 +126,10 @@ def _evaluations(
     cur: DuckDBPyConnection, condition: str, parameters: Mapping[str, object], evaluator: Evaluator
 ) -> tuple[SeriesEvaluation, ...]:
     cur.execute(_RUNS.format(chosen=condition), dict(parameters))
-    members = map(_member, cur.fetchall())
+    row, same = len(_ROW), len(_ROW) + len(_SAME)
+    members = (Member(cells[:row], cells[row:same], *cells[same:]) for cells in cur.fetchall())
     ruleset = evaluator.ruleset
     return tuple(_evaluation(list(runs), ruleset) for _, runs in groupby(members, key=lambda member: member.row))
-
-
-def _member(cells: Sequence[Any]) -> Member:
-    row, same = len(_ROW), len(_ROW) + len(_SAME)
-    return Member._make((tuple(cells[:row]), tuple(cells[row:same]), *cells[same:]))
 
 
 def _evaluation(members: Members, ruleset: Ruleset) -> SeriesEvaluation:
@@ -168,17 +164,16 @@ def _run_count(members: Members, rule: RunCount, _: Ruleset) -> Result:
 def _missed(members: Members, rule: Missed, ruleset: Ruleset) -> Result:
     # Invalid runs too: a missed target may be what makes them invalid.
     measured = [member for member in members if member.accuracy is not None]
-    missed = [member.run_id for member in measured if _misses(member, ruleset)]
+    missed = []
+    for member in measured:
+        target = member.accuracy_target
+        if isinstance(ruleset.run.V06, Accuracy):
+            target, _ = target_of(member.workload, member.model, target, "", ruleset.run.V06)
+        if target is not None and member.accuracy is not None and member.accuracy < target:
+            missed.append(member.run_id)
     expected = Message("at most {count} below the target", count=rule.most)
     actual = Message("{count} of {total} runs with an accuracy", count=len(missed), total=len(measured))
     return len(missed) <= rule.most, expected, actual, listed(missed)
-
-
-def _misses(member: Member, ruleset: Ruleset) -> bool:
-    rule, target = ruleset.run.V06, member.accuracy_target
-    if isinstance(rule, Accuracy):
-        target, _ = target_of(member.workload, member.model, target, "", rule)
-    return target is not None and member.accuracy is not None and member.accuracy < target
 
 
 def _same(members: Members, _: ValidityRule, __: Ruleset) -> Result | None:

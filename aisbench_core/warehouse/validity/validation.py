@@ -74,7 +74,14 @@ def validate(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -
     stored = _stored(cur, run_ids)
     evaluations = dict(_evaluations(cur, run_ids, evaluator))
     runs = tuple(
-        _run_evaluation(run_id, evaluations[run_id], stored[run_id]) for run_id in run_ids if run_id in evaluations
+        RunEvaluation(
+            *(run_id, Validity(new.validity), new.failed_checks, new.warned_checks),
+            *(Validity(stored[run_id].validity), stored[run_id].ruleset_id),
+            is_stored=_is_same(new, stored[run_id]),
+            checks_json=new.checks,
+        )
+        for run_id in run_ids
+        if (new := evaluations.get(run_id))
     )
     return Validation(evaluator.ruleset.id, evaluator.ruleset.sha256, bool(filters["rehearsal"]), runs)
 
@@ -133,19 +140,6 @@ def _stored(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Evalua
         [list(run_ids)],
     )
     return {run_id: Evaluation._make(rest) for run_id, *rest in cur.fetchall()}
-
-
-def _run_evaluation(run_id: str, new: Evaluation, stored: Evaluation) -> RunEvaluation:
-    return RunEvaluation(
-        run_id,
-        Validity(new.validity),
-        new.failed_checks,
-        new.warned_checks,
-        Validity(stored.validity),
-        stored.ruleset_id,
-        is_stored=_is_same(new, stored),
-        checks_json=new.checks,
-    )
 
 
 _UNNESTED = "select unnest($run_id::VARCHAR[]) as run_id, " + ", ".join(

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from aisbench_core.errors import WarehouseError
+from aisbench_core.formats import MAX_SHOWN, excerpt
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import AnnotationKind, Api, Level, Mode, Origin, RunState
 from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
@@ -30,8 +31,6 @@ READ = TABLES | {
 }
 
 HINT = Message("ask whoever made it for a snapshot: `aisbench warehouse snapshot FILE`")
-# Characters of a value that an error repeats.
-MAX_SHOWN = 60
 
 Cursor = duckdb.DuckDBPyConnection
 Columns = Mapping[str, str]
@@ -83,10 +82,10 @@ def known_columns(
     columns = _columns(cur, f"theirs.main.{table}")
     for name, kind in columns.items():
         if name not in known:
-            problem = Message("there is a column {column}", column=_shown(name))
+            problem = Message("there is a column {column}", column=excerpt(name))
             raise _refusal(_in(file, table), problem, ", ".join(known))
         if kind != known[name]:
-            raise _refusal(_in(file, table), _wrong(name, _shown(kind)), known[name])
+            raise _refusal(_in(file, table), _wrong(name, excerpt(kind)), known[name])
     for name in required:
         if name not in columns:
             raise _refusal(_in(file, table), Message("column {column} is not there", column=name), known[name])
@@ -105,8 +104,8 @@ def _in(file: Path, table: str, row: str = "", key: str = "run_id") -> Message:
     if not row:
         return Message("{file}, table {table}", file=file, table=table)
     if key == "run_id":
-        return Message("{file}, table {table}, run {run_id}", file=file, table=table, run_id=_shown(row))
-    return Message("{file}, table {table}, {key} {row}", file=file, table=table, key=key, row=_shown(row))
+        return Message("{file}, table {table}, run {run_id}", file=file, table=table, run_id=excerpt(row))
+    return Message("{file}, table {table}, {key} {row}", file=file, table=table, key=key, row=excerpt(row))
 
 
 def _wrong(column: str, value: str) -> Message:
@@ -192,7 +191,7 @@ def check_values(cur: Cursor, file: Path) -> None:
         query = f"select run_id, {column}::VARCHAR from {table} where {wrong} limit 1"
         for run_id, value in cur.execute(query).fetchall():
             where = _in(file, table, "" if column == "run_id" else run_id)
-            raise _refusal(where, _wrong(column, Message("empty") if value is None else _shown(value)), allowed)
+            raise _refusal(where, _wrong(column, Message("empty") if value is None else excerpt(value)), allowed)
     _check_nesting(cur, file)
     _check_plans(cur, file)
 
@@ -236,7 +235,11 @@ def _rules_of(table: str, column: str, kind: str) -> Iterator[_Rule]:
 def _check_lengths(cur: Cursor, file: Path) -> None:
     # Pages, exports and checks read every text; one of 100 MB would fill the memory of each of them.
     for table, columns in READ.items():
-        limits = {name: _max_length(name) for name, kind in columns.items() if kind in ("VARCHAR", "JSON")}
+        limits = {
+            name: MAX_PLAN if name == "cells" else MAX_TEXT if name in _LONG_TEXTS else MAX_NAME
+            for name, kind in columns.items()
+            if kind in ("VARCHAR", "JSON")
+        }
         if table == SNAPSHOT or not limits:
             continue
         lengths = ", ".join(f"max(length({name}::VARCHAR))" for name in limits)
@@ -248,10 +251,6 @@ def _check_lengths(cur: Cursor, file: Path) -> None:
                 [(row,)] = cur.execute(query, [length]).fetchall()
                 problem = Message("column {column} has {length:,} characters", column=column, length=length)
                 raise _refusal(_in(file, table, row, key), problem, Message("at most {limit:,}", limit=limit))
-
-
-def _max_length(column: str) -> int:
-    return MAX_PLAN if column == "cells" else MAX_TEXT if column in _LONG_TEXTS else MAX_NAME
 
 
 def _check_nesting(cur: Cursor, file: Path) -> None:
@@ -279,10 +278,5 @@ def _check_plans(cur: Cursor, file: Path) -> None:
         try:
             read()
         except (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError, OverflowError) as error:
-            reason = _shown((str(error).splitlines() or [type(error).__name__])[0])
+            reason = excerpt((str(error).splitlines() or [type(error).__name__])[0])
             raise _refusal(_in(file, table), Message("a row cannot be read: {reason}", reason=reason)) from error
-
-
-def _shown(text: str) -> str:
-    text = "".join(letter if letter.isprintable() else "?" for letter in str(text))
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
