@@ -196,3 +196,13 @@ class JobNameTaken(CloudRejected):
 
 class QuotaExceeded(CloudRejected):
     """A limit of the account or the region is reached."""
+
+
+# Characters of a foreign value that an error repeats.
+MAX_SHOWN = 60
+
+
+def excerpt(value: object) -> str:
+    """A foreign value for an error: cut, and without characters that a terminal would obey."""
+    text = "".join(letter if letter.isprintable() else "?" for letter in str(value)[: MAX_SHOWN + 1])
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"

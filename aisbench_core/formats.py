@@ -94,13 +94,3 @@ def short(name: str) -> str:
 def clipped(text: str, most: int = 40) -> str:
     """A text of `most` letters or less; what is longer ends with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
-
-
-# Characters of a foreign value that an error repeats.
-MAX_SHOWN = 60
-
-
-def excerpt(value: object) -> str:
-    """A foreign value for an error: cut, and without characters that a terminal would obey."""
-    text = "".join(letter if letter.isprintable() else "?" for letter in str(value)[: MAX_SHOWN + 1])
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"

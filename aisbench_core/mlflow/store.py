@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.errors import ResultError
-from aisbench_core.formats import excerpt
+from aisbench_core.errors import ResultError, excerpt
 from aisbench_core.messages import Message
 from aisbench_core.mlflow.schema import ALLOWED, REQUIRED, VALUES
 

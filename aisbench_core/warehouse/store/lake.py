@@ -304,7 +304,7 @@ def _attach(engine: duckdb.DuckDBPyConnection, location: TeamLocation, access: A
     if has_others and not exists:
         raise WarehouseError(
             Message("the database of the warehouse {path} belongs to another program", path=location),
-            Message("make one for the warehouse alone"),
+            Message("create a database for the warehouse alone"),
         )
     if exists:
         attach_lake(engine, location, access)

@@ -35,25 +35,28 @@ _ADVICE = (
         r"password|no pg_hba|authentication",
         Message("set AISBENCH_WAREHOUSE_PASSWORD, or `warehouse` in data/credentials.yaml"),
     ),
-    (r'database "[^"]*+" does not exist', Message("make it: createdb with the name that the setting warehouse says")),
+    (r'database "[^"]*+" does not exist', Message("create it with createdb, under the name in the setting warehouse")),
     (
         r'role "[^"]*+" does not exist',
-        Message("change `user` in the setting warehouse, or make that user in PostgreSQL"),
+        Message("change `user` in the setting warehouse, or create that user in PostgreSQL"),
     ),
-    (r"permission denied", Message("the user needs to own the database, or its tables")),
-    (r"DATA_PATH parameter", Message("set warehouse_data to the place that the catalogue names")),
-    (r"\A(?s:(?=.*DuckLake).*version)|catalog version", Message("use one version of this product in the whole team")),
+    (r"permission denied", Message("the user needs to own the database or its tables")),
+    (r"DATA_PATH parameter", Message("set warehouse_data to the path in the catalogue")),
+    (
+        r"\A(?s:(?=.*DuckLake).*version)|catalog version",
+        Message("use the same version of this product in the whole team"),
+    ),
     (
         r"\b403\b|Forbidden|SignatureDoesNotMatch|InvalidAccessKeyId",
         Message("check the keys of the profile warehouse_profile"),
     ),
     (
         r"\b404\b|NoSuchBucket|NoSuchKey",
-        Message("look at the bucket in warehouse_data, then run `aisbench warehouse check`"),
+        Message("check the bucket in warehouse_data, then run `aisbench warehouse check`"),
     ),
     (
         r"HTTP|s3://",
-        Message("check that OBS can be reached: `aisbench health`; what could not be written is tried again"),
+        Message("check that OBS can be reached: `aisbench health`; failed writes are retried"),
     ),
     (
         r"connect|connection|Postgres|translate host|timeout expired|SSL|unsuccessful query|server terminated|COPY",
@@ -87,13 +90,13 @@ def refusal(location: TeamLocation, error: duckdb.Error, secrets: Iterable[str] 
     text = str(error)
     if "lock timeout" in text:
         return WarehouseBusy(
-            Message("another writer has had its turn in the warehouse {path} for long", path=location),
+            Message("another writer has locked the warehouse {path} for too long", path=location),
             Message("try again in a moment"),
         )
     if isinstance(error, UNUSABLE):
         return WarehouseError(
-            Message("an answer of the warehouse {path} broke off", path=location),
-            Message("try again; the connection is made anew"),
+            Message("the connection to the warehouse {path} broke in the middle of an answer", path=location),
+            Message("try again; a new connection is opened"),
         )
     for secret in secrets:
         text = text.replace(secret, "…")

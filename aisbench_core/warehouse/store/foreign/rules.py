@@ -9,8 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from aisbench_core.errors import WarehouseError
-from aisbench_core.formats import MAX_SHOWN, excerpt
+from aisbench_core.errors import MAX_SHOWN, WarehouseError, excerpt
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import AnnotationKind, Api, Level, Mode, Origin, RunState
 from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
