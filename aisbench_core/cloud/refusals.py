@@ -1,7 +1,7 @@
 """Translates the cloud's codes and statuses to our errors, with a hint for each."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -21,7 +21,6 @@ from aisbench_core.settings import Credentials
 
 LONGEST_MESSAGE = 300
 LONGEST_TITLE = 250
-
 
 ENDED_ALREADY = frozenset({"ModelArts.2796"})
 # No log or metric exists yet, or the log was deleted.
@@ -64,113 +63,85 @@ _RIGHTS = Message(
 _CLOCK = Message("this machine's clock is more than 15 minutes off: set it")
 _AGAIN = Message("it is retried automatically")
 
-TABLE = (
-    # authentication and permissions
-    Refusal(AuthFailed, _CLOCK, "RequestTimeTooSkewed"),
-    Refusal(AuthFailed, _KEYS, "InvalidAccessKeyId SignatureDoesNotMatch InvalidSecurity InvalidToken ExpiredToken"),
-    Refusal(AuthFailed, _KEYS, "APIGW.0301 APIG.0301 0201 0202 0203 0206 5001 5002", (401,)),
-    Refusal(
-        AuthFailed, Message("check project_id in the profile: it is not the keys' project in that region"), "0210 2786"
-    ),
-    Refusal(
-        AccessDenied, _RIGHTS, "AccessDenied AllAccessDisabled AccountProblem NotSignedUp 0108 0112 2784 2785", (403,)
-    ),
-    Refusal(
-        CloudRejected,
-        Message("the account or the resource is frozen: check its bills in the cloud's console"),
-        "2837",
-    ),
-    # missing resources
-    Refusal(
-        CloudNotFound,
-        Message("check `bucket` and `obs_server` in the profile: is the bucket in that region?"),
-        "NoSuchBucket",
-    ),
-    Refusal(CloudNotFound, Message("check the path; names are case-sensitive"), "NoSuchKey NoSuchUpload"),
-    Refusal(JobGone, Message("the job was deleted, or it is in another project or region"), "2775 0105"),
-    Refusal(CloudNotFound, Message("check pool_id: there is no such pool in this project"), "2890"),
-    Refusal(CloudNotFound, Message("check the name and the profile's region"), statuses=(404, 410)),
-    # quotas
-    Refusal(
-        QuotaExceeded,
-        Message("delete what is not needed, or ask for a higher quota"),
-        "InsufficientStorageSpace TooManyBuckets",
-    ),
-    Refusal(
-        QuotaExceeded, Message("wait for other jobs to end, delete old ones, or ask for a higher quota"), "0118 2815"
-    ),
-    # temporary
-    Refusal(CloudUnavailable, joined("; ", [Message("too many requests"), _AGAIN]), "SlowDown 2799", (429,)),
-    Refusal(
-        CloudUnavailable,
-        joined("; ", [Message("the service has an internal error"), _AGAIN]),
-        "2950 2951 2952 2953 2954 2955 2956 2957 2958 2959",
-    ),
-    Refusal(
-        CloudUnavailable,
-        joined("; ", [Message("the data was damaged in transit, or changed while it was read"), _AGAIN]),
-        "BadDigest IncompleteBody",
-    ),
-    Refusal(
-        CloudUnavailable,
-        joined("; ", [Message("another operation was in progress"), _AGAIN]),
-        "OperationAborted 2878",
-    ),
-    Refusal(CloudUnavailable, _AGAIN, "RequestTimeout ServiceUnavailable InternalError", (408, 425)),
-    Refusal(
-        CloudUnavailable,
-        Message("a proxy requires authentication: check HTTPS_PROXY and NO_PROXY"),
-        statuses=(407,),
-    ),
-    # invalid jobs: the cloud's messages are often generic, so the hints say what to check
-    Refusal(JobNameTaken, Message("another job has this name: choose a different one"), "2751 0103"),
-    Refusal(
-        CloudRejected,
-        Message("check the inputs and outputs: each needs a unique name and an OBS directory"),
-        "2753 2854",
-    ),
-    Refusal(
-        CloudRejected,
-        Message("check that code_dir and boot_file are in OBS, and the boot file is inside code_dir"),
-        "2757 2758 2792",
-    ),
-    Refusal(
-        CloudRejected,
-        Message("code is limited to 1,000 files, 5 GB and 32 levels: move data to an input"),
-        "2759 2760 2761",
-    ),
-    Refusal(
-        CloudRejected,
-        Message("choose a flavor of this region, and at most as many nodes as it offers"),
-        "2763 2781 2793",
-    ),
-    Refusal(CloudRejected, Message("choose an engine of this region that runs on the flavor"), "2780 2840 2839"),
-    Refusal(CloudRejected, Message("two parameters have the same name"), "2767"),
-    Refusal(CloudRejected, Message("an OBS path must exist and directories end with /"), "2791"),
-    Refusal(CloudRejected, Message("the job has ended or is ending already"), "2796"),
-    Refusal(
-        CloudRejected,
-        Message("a custom image needs an SWR address that this account can pull, and a command"),
-        "2806 2810 2845",
-    ),
-    Refusal(CloudRejected, Message("set log_path to an OBS directory"), "2822"),
-    Refusal(CloudRejected, Message("check pool_id: the pool must be running and support training"), "2886 2887 2889"),
-    Refusal(CloudRejected, Message("check workspace_id in the profile"), "0102 2891"),
-    Refusal(
-        CloudRejected,
-        Message("it is elsewhere: check the addresses and the region in the profile"),
-        statuses=tuple(range(300, 400)),
-    ),
+
+def _retried(reason: Message) -> Message:
+    return joined("; ", [reason, _AGAIN])
+
+
+_INTERNAL_ERROR = _retried(Message("the service has an internal error"))
+
+# By error: the hint, the codes that it is for, and the statuses.
+_ROWS: Mapping[type[CloudError], Sequence[tuple[Hint, str, Iterable[int]]]] = {
+    AuthFailed: [
+        (_CLOCK, "RequestTimeTooSkewed", ()),
+        (_KEYS, "InvalidAccessKeyId SignatureDoesNotMatch InvalidSecurity InvalidToken ExpiredToken", ()),
+        (_KEYS, "APIGW.0301 APIG.0301 0201 0202 0203 0206 5001 5002", (401,)),
+        (Message("check project_id in the profile: it is not the keys' project in that region"), "0210 2786", ()),
+    ],
+    AccessDenied: [(_RIGHTS, "AccessDenied AllAccessDisabled AccountProblem NotSignedUp 0108 0112 2784 2785", (403,))],
+    CloudNotFound: [
+        (Message("check `bucket` and `obs_server` in the profile: is the bucket in that region?"), "NoSuchBucket", ()),
+        (Message("check the path; names are case-sensitive"), "NoSuchKey NoSuchUpload", ()),
+        (Message("check pool_id: there is no such pool in this project"), "2890", ()),
+        (Message("check the name and the profile's region"), "", (404, 410)),
+    ],
+    JobGone: [(Message("the job was deleted, or it is in another project or region"), "2775 0105", ())],
+    JobNameTaken: [(Message("another job has this name: choose a different one"), "2751 0103", ())],
+    QuotaExceeded: [
+        (
+            Message("delete what is not needed, or ask for a higher quota"),
+            "InsufficientStorageSpace TooManyBuckets",
+            (),
+        ),
+        (Message("wait for other jobs to end, delete old ones, or ask for a higher quota"), "0118 2815", ()),
+    ],
+    CloudUnavailable: [
+        (_retried(Message("too many requests")), "SlowDown 2799", (429,)),
+        (_INTERNAL_ERROR, "2950 2951 2952 2953 2954 2955 2956 2957 2958 2959", ()),
+        (
+            _retried(Message("the data was damaged in transit, or changed while it was read")),
+            "BadDigest IncompleteBody",
+            (),
+        ),
+        (_retried(Message("another operation was in progress")), "OperationAborted 2878", ()),
+        (_AGAIN, "RequestTimeout ServiceUnavailable InternalError", (408, 425)),
+        (Message("a proxy requires authentication: check HTTPS_PROXY and NO_PROXY"), "", (407,)),
+    ],
+    # Mostly invalid jobs: the cloud's messages are often generic, so the hints say what to check.
+    CloudRejected: [
+        (Message("the account or the resource is frozen: check its bills in the cloud's console"), "2837", ()),
+        (Message("check the inputs and outputs: each needs a unique name and an OBS directory"), "2753 2854", ()),
+        (
+            Message("check that code_dir and boot_file are in OBS, and the boot file is inside code_dir"),
+            "2757 2758 2792",
+            (),
+        ),
+        (Message("code is limited to 1,000 files, 5 GB and 32 levels: move data to an input"), "2759 2760 2761", ()),
+        (Message("choose a flavor of this region, and at most as many nodes as it offers"), "2763 2781 2793", ()),
+        (Message("choose an engine of this region that runs on the flavor"), "2780 2840 2839", ()),
+        (Message("two parameters have the same name"), "2767", ()),
+        (Message("an OBS path must exist and directories end with /"), "2791", ()),
+        (Message("the job has ended or is ending already"), "2796", ()),
+        (
+            Message("a custom image needs an SWR address that this account can pull, and a command"),
+            "2806 2810 2845",
+            (),
+        ),
+        (Message("set log_path to an OBS directory"), "2822", ()),
+        (Message("check pool_id: the pool must be running and support training"), "2886 2887 2889", ()),
+        (Message("check workspace_id in the profile"), "0102 2891", ()),
+        (Message("it is elsewhere: check the addresses and the region in the profile"), "", range(300, 400)),
+    ],
+}
+TABLE = tuple(
+    Refusal(error, hint, codes, tuple(statuses)) for error, rows in _ROWS.items() for hint, codes, statuses in rows
 )
 _BY_CODE = {code: row for row in TABLE for code in row.codes.split()}
 _BY_STATUS = {status: row for row in TABLE for status in row.statuses}
-_SERVER_ERROR = Refusal(CloudUnavailable, joined("; ", [Message("the service has an internal error"), _AGAIN]))
+_SERVER_ERROR = Refusal(CloudUnavailable, _INTERNAL_ERROR)
 _OTHER = Refusal(CloudRejected, "")
 
-_UNKNOWN_NAME = (
-    Message("the name is unknown"),
-    Message("check the profile's addresses, the network and the proxy"),
-)
+_UNKNOWN_NAME = (Message("the name is unknown"), Message("check the profile's addresses, the network and the proxy"))
 _PROXY = (Message("the proxy refused the connection"), Message("check HTTPS_PROXY and NO_PROXY"))
 _UNREACHABLE = (
     (

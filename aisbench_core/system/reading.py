@@ -45,8 +45,7 @@ def _entries(file: ConfigFile) -> list[Entry]:
         pairs = json.loads(decoded(file), object_pairs_hook=tuple)
         if not isinstance(pairs, tuple):
             raise ConfigError(
-                Message("{file} is not a JSON object", file=file.name),
-                Message("it must be key-value pairs in braces"),
+                Message("{file} is not a JSON object", file=file.name), Message("it must be key-value pairs in braces")
             )
         return list(_flat(pairs))
     except json.JSONDecodeError as error:

@@ -227,7 +227,7 @@ def test_the_stand_in_takes_no_argument_that_the_documents_do_not_have(sdk_venv:
 
 
 PROGRAM = """
-from aisbench_core.cloud.modelarts_package.sdk_process import SdkProcess
+from aisbench_core.cloud.modelarts_package.sdk_calls import SdkProcess
 
 process = SdkProcess({python!r})
 print(process._process.pid, flush=True)

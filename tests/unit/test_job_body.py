@@ -5,7 +5,7 @@ from typing import Any
 
 from huaweicloudsdkcore.utils.http_utils import sanitize_for_serialization
 
-from aisbench_core.cloud.modelarts_v2.job_body import job_body
+from aisbench_core.cloud.job_fields import v2_body
 from aisbench_core.model import AccessMethod, Channel, JobRequest, NfsVolume, RunSpec
 
 ENGINE = "mindspore_2.2.12-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt9b"
@@ -33,7 +33,7 @@ REQUEST = JobRequest(
 
 
 def sent(request: JobRequest) -> Any:
-    return sanitize_for_serialization(job_body(request, "0"))
+    return sanitize_for_serialization(v2_body(request, "0"))
 
 
 def test_a_preset_image_starts_a_boot_file() -> None:

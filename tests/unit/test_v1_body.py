@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from aisbench_core.cloud.modelarts_v1.v1_body import configuration
+from aisbench_core.cloud.job_fields import v1_configuration
 from aisbench_core.model import Channel, JobRequest, NfsVolume, RunSpec
 
 SPEC = RunSpec(
@@ -26,7 +26,7 @@ REQUEST = JobRequest(
 
 
 def test_a_preset_image_is_named_by_its_number_and_starts_a_boot_file() -> None:
-    assert configuration(REQUEST, 8, 3) == {
+    assert v1_configuration(REQUEST, 8, 3) == {
         "worker_server_num": 2,
         "app_url": "/bench/code/resnet/",
         "boot_file_url": "/bench/code/resnet/train.py",
@@ -42,7 +42,7 @@ def test_a_preset_image_is_named_by_its_number_and_starts_a_boot_file() -> None:
 def test_an_image_of_ones_own_starts_a_command_and_no_boot_file() -> None:
     spec = SPEC.model_copy(update={"image_url": "org/npu:2.1.0", "command": "bash run.sh"})
 
-    config = configuration(replace(REQUEST, spec=spec), 8, None)
+    config = v1_configuration(replace(REQUEST, spec=spec), 8, None)
 
     assert (config["user_image_url"], config["user_command"]) == ("org/npu:2.1.0", "bash run.sh")
     assert not {"engine_id", "boot_file_url"} & config.keys()
@@ -52,7 +52,7 @@ def test_a_dedicated_pool_needs_no_flavor_and_shares_are_mounted() -> None:
     volume = NfsVolume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo", read_only=True)
     spec = SPEC.model_copy(update={"pool_id": "pool-0123", "flavor": "", "volumes": (volume,)})
 
-    config = configuration(replace(REQUEST, spec=spec), None, 3)
+    config = v1_configuration(replace(REQUEST, spec=spec), None, 3)
 
     assert config["pool_id"] == "pool-0123"
     assert "spec_id" not in config
@@ -65,7 +65,7 @@ def test_a_share_has_its_id_where_a_person_gives_one() -> None:
     share = NfsVolume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo")
     volumes = (share, share.model_copy(update={"id": "sfs-1"}))
 
-    config = configuration(replace(REQUEST, spec=REQUEST.spec.model_copy(update={"volumes": volumes})), 1, 3)
+    config = v1_configuration(replace(REQUEST, spec=REQUEST.spec.model_copy(update={"volumes": volumes})), 1, 3)
 
     told = {"src_path": "192.168.0.82:/", "dest_path": "/mnt/sfs_turbo", "read_only": False}
     assert config["volumes"] == [{"nfs": told}, {"nfs": {"id": "sfs-1", **told}}]
@@ -75,4 +75,4 @@ def test_a_share_has_its_id_where_a_person_gives_one() -> None:
 def test_what_is_not_asked_for_is_not_sent() -> None:
     request = replace(REQUEST, inputs=(), log_path="", parameters={})
 
-    assert not {"data_url", "log_url", "parameter", "pool_id", "volumes"} & configuration(request, 1, 1).keys()
+    assert not {"data_url", "log_url", "parameter", "pool_id", "volumes"} & v1_configuration(request, 1, 1).keys()

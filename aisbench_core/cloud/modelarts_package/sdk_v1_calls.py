@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from aisbench_core.cloud.job_fields import sdk_v1_arguments
 from aisbench_core.cloud.modelarts_client import ignore_reply
 from aisbench_core.cloud.modelarts_package import sdk_replies
-from aisbench_core.cloud.modelarts_package.sdk_body import version_arguments
 from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
 from aisbench_core.cloud.modelarts_v1 import v1_calls, v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
@@ -49,7 +49,7 @@ class SdkV1Calls:
 
     def create(self, operation: Message, job: JobRequest) -> JobStatus:
         self._check_offers(operation, job)
-        return self._calls.ask(operation, "v1_create", _created, job_name=job.name, **version_arguments(job))
+        return self._calls.ask(operation, "v1_create", _created, job_name=job.name, **sdk_v1_arguments(job))
 
     def create_version(self, operation: Message, job_id: str, previous: int, job: JobRequest) -> JobStatus:
         self._check_offers(operation, job)
@@ -60,7 +60,7 @@ class SdkV1Calls:
             job_id=v1_calls.numbers(operation, job_id)[0],
             pre_version_id=previous,
             job_desc=job.spec.description,
-            **version_arguments(job),
+            **sdk_v1_arguments(job),
         )
 
     def stop(self, operation: Message, job_id: str) -> None:

@@ -5,10 +5,10 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from aisbench_core.cloud.job_fields import sdk_arguments
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages
 from aisbench_core.cloud.modelarts_client import ignore_reply
 from aisbench_core.cloud.modelarts_package import sdk_replies
-from aisbench_core.cloud.modelarts_package.sdk_body import job_arguments
 from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
 from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
@@ -31,7 +31,7 @@ class ModelArtsSdk:
 
     def create(self, job: JobRequest) -> JobStatus:
         operation = Message("create job {name}", name=job.name)
-        return self._calls.ask(operation, "create", replies.job_status, **job_arguments(job))
+        return self._calls.ask(operation, "create", replies.job_status, **sdk_arguments(job))
 
     def find(self, name: str) -> JobStatus | None:
         return self._pages.find(name)

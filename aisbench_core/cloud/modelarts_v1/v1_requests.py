@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from huaweicloudsdkmodelarts.v1 import ListPoolsRequest
 
+from aisbench_core.cloud.job_fields import v1_configuration
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
 from aisbench_core.cloud.modelarts_v1 import v1_calls, v1_replies
-from aisbench_core.cloud.modelarts_v1.v1_body import configuration
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.messages import Message
@@ -113,7 +113,7 @@ class V1Requests:
             name = f"{spec.engine_name} {spec.engine_version}"
             v1_calls.require_offered(operation, name, engines, v1_calls.CHOOSE_ENGINE)
             engine = engines[name]
-        return configuration(job, flavor, engine)
+        return v1_configuration(job, flavor, engine)
 
     def _read(self, operation: Message, path: str, parse: Parse[Value], job_id: str = "", **query: object) -> Value:
         """The parsed reply of a request that only reads."""

@@ -6,11 +6,10 @@ from datetime import datetime
 
 from huaweicloudsdkmodelarts import v1 as sdk
 
-from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages
+from aisbench_core.cloud.job_fields import v2_body
+from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages, pages
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
 from aisbench_core.cloud.modelarts_v2 import replies
-from aisbench_core.cloud.modelarts_v2.job_body import job_body
-from aisbench_core.cloud.pages import pages
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
@@ -32,7 +31,7 @@ class ModelArtsV2:
         self._pages = JobPages(self._search)
 
     def create(self, job: JobRequest) -> JobStatus:
-        request = sdk.CreateTrainingJobRequest(body=job_body(job, self._workspace_id))
+        request = sdk.CreateTrainingJobRequest(body=v2_body(job, self._workspace_id))
         call = self._sdk.create_training_job_invoker(request)
         return self._caller.write(Message("create job {name}", name=job.name), call, replies.job_status)
 

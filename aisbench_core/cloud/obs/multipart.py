@@ -1,16 +1,19 @@
-"""Uploads a large file to OBS in parts, each verified by its MD5."""
+"""Concurrent requests to OBS, and large files sent in parts, each verified by its MD5."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from obs import CompleteMultipartUploadRequest, CompletePart
 
-from aisbench_core.cloud.concurrency import spread
 from aisbench_core.cloud.obs.client import SharedClient
 from aisbench_core.errors import CloudError
 from aisbench_core.messages import Message
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 Ask = Callable[[Message, Callable[[], Any]], Any]
 """Sends one request and raises our errors: (operation, send) -> body of the result."""
@@ -52,3 +55,15 @@ def send(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, si
         with suppress(CloudError):
             ask(operation, lambda: client.abortMultipartUpload(bucket, key, upload))
         raise
+
+
+def spread(work: Callable[[Item], Result], items: Sequence[Item], at_once: int) -> Iterator[Result]:
+    """The results of `work` on each item, in order of completion, from at most `at_once` threads.
+
+    After a failure no more work is started; the failure is raised once the running work has ended."""
+    with ThreadPoolExecutor(max(1, min(at_once, len(items))), thread_name_prefix="transfer") as pool:
+        try:
+            for future in as_completed([pool.submit(work, item) for item in items]):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -12,7 +12,6 @@ from typing import Any
 
 from obs import PutObjectHeader
 
-from aisbench_core.cloud.concurrency import spread
 from aisbench_core.cloud.obs import multipart
 from aisbench_core.cloud.obs.client import open_client
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
@@ -51,7 +50,7 @@ class ObsStore:
         return self._put_parts(bucket, key, source, size)
 
     def put_many(self, pairs: Sequence[tuple[str, Path]], on_progress: OnProgress) -> None:
-        for done, _ in enumerate(spread(lambda pair: self.put(*pair), pairs, self._transfers), start=1):
+        for done, _ in enumerate(multipart.spread(lambda pair: self.put(*pair), pairs, self._transfers), start=1):
             on_progress(done, len(pairs))
 
     def get(self, path: str, target: Path) -> None:
@@ -74,9 +73,7 @@ class ObsStore:
         operation = Message("read {path}", path=path)
         bucket, key = _split(path, operation)
         answer = self._ask(
-            operation,
-            lambda: self._client.fetch(bucket, key, start),
-            fine=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+            operation, lambda: self._client.fetch(bucket, key, start), fine=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
         )
         if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return b""
@@ -88,7 +85,7 @@ class ObsStore:
 
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         unique = list(dict.fromkeys(paths))
-        contents = dict(spread(self._read_if_there, unique, self._transfers))
+        contents = dict(multipart.spread(self._read_if_there, unique, self._transfers))
         return {path: content for path in unique if (content := contents[path]) is not None}
 
     def list(self, prefix: str) -> Sequence[ObjectStat]:
@@ -118,11 +115,7 @@ class ObsStore:
     def head(self, path: str) -> ObjectStat | None:
         operation = Message("get {path}", path=path)
         bucket, key = _split(path, operation)
-        result = self._ask(
-            operation,
-            lambda: self._client.getObjectMetadata(bucket, key),
-            fine=HTTPStatus.NOT_FOUND,
-        )
+        result = self._ask(operation, lambda: self._client.getObjectMetadata(bucket, key), fine=HTTPStatus.NOT_FOUND)
         if result.status == HTTPStatus.NOT_FOUND:  # without a code: a HEAD has no body
             return None
         if result.body is None or result.body.etag is None or result.body.contentLength is None:
