@@ -96,15 +96,11 @@ def _run(cells: Cells, spec: RunSpec, where: Provenance) -> Run:
         profile=where.profile,
         state=RunState(cells["state"]),
         created_at=created_at,
-        created_by=cells.get("created_by", ""),
         updated_at=created_at,
         next_step_at=created_at,
-        job_id=cells.get("job_id", ""),
-        job_name=cells.get("job_name", ""),
-        code_sha256=cells.get("code_sha256", ""),
         duration_s=_number(cells.get("platform_duration_s")),
-        series_id=cells.get("series_id", ""),
         series_index=int(index) if index else None,
+        **{name: cells.get(name, "") for name in ("created_by", "job_id", "job_name", "code_sha256", "series_id")},  # type: ignore[arg-type]  # by name
     )
 
 

@@ -97,6 +97,13 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
         problems=(*result.problems, *_impossible(result)),
         server_results=tuple(ServerResult(server, *values) for server, values in enumerate(servers)),
     )
+    notes = (
+        result.note,
+        f"placeholders, not measured: {', '.join(result.placeholders)}" if result.placeholders else "",
+    )
+    # Texts to show with the run, from which nothing is computed.
+    extra = {"workpath": result.workpath, "ConfigInfo": result.config_info, "run there": result.run_id}
+    texts = tuple(f"{name}: {text}" for name, text in extra.items() if text)
     return RunRecord(
         run=run,
         workload=_facts(result, answers, workload, version),
@@ -105,7 +112,7 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
         accelerator=result.accelerator,
         result=collected,
         samples=result.samples,
-        imported=Imported(result.location, now, stated, _note(result), _extra_texts(result)),
+        imported=Imported(result.location, now, stated, "; ".join(filter(None, notes)), texts),
     )
 
 
@@ -193,37 +200,16 @@ def _run(result: ParsedResult, spec: RunSpec, where: Provenance, who: str, now: 
 def _facts(result: ParsedResult, answers: ImportAnswers, workload: Workload | None, version: str) -> WorkloadFacts:
     """The facts of the workload; without one, of file and user. The parameters are always unknown."""
     edition = workload.edition(version) if workload and version in workload.versions else None
-    facts = WorkloadFacts(
-        title=answers.model or answers.workload or NAMELESS,
-        model=answers.model or answers.workload or NAMELESS,
-        framework=answers.framework,
+    name = answers.model or answers.workload or NAMELESS
+    target = workload.target if workload else None
+    return WorkloadFacts(
+        title=workload.title if workload else name,
+        model=workload.model if workload else name,
+        framework=workload.framework if workload else answers.framework,
         throughput_definition=answers.throughput_definition or (edition.throughput_definition if edition else ""),
-        throughput_unit=USUAL_UNIT,
-        dataset=result.dataset,
-        accuracy_target=None,
-        accuracy_target_source="",
+        throughput_unit=workload.throughput_unit if workload else USUAL_UNIT,
+        dataset=result.dataset or (workload.dataset.name if workload else ""),
+        accuracy_target=target.value if target else None,
+        accuracy_target_source=target.source if target else "",
         speed_parameters=None,
     )
-    if workload is None:
-        return facts
-    return replace(
-        facts,
-        title=workload.title,
-        model=workload.model,
-        framework=workload.framework,
-        throughput_unit=workload.throughput_unit,
-        dataset=result.dataset or workload.dataset.name,
-        accuracy_target=workload.target.value if workload.target else None,
-        accuracy_target_source=workload.target.source if workload.target else "",
-    )
-
-
-def _extra_texts(result: ParsedResult) -> tuple[str, ...]:
-    """Texts to show with the run, from which nothing is computed."""
-    texts = {"workpath": result.workpath, "ConfigInfo": result.config_info, "run there": result.run_id}
-    return tuple(f"{name}: {text}" for name, text in texts.items() if text)
-
-
-def _note(result: ParsedResult) -> str:
-    placeholders = f"placeholders, not measured: {', '.join(result.placeholders)}" if result.placeholders else ""
-    return "; ".join(part for part in (result.note, placeholders) if part)

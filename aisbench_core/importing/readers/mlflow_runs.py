@@ -22,6 +22,8 @@ HEAD = b"SQLite format 3\0"
 _OWN = ("job id", "job name", "created by", "note")
 
 _FINISHED = "FINISHED"
+# Parameters of a console's run that are copied to the field of the same name.
+_PARAMS = ("workload", "model", "framework", "framework_version", "flavor", "engine_version", "accelerator", "dataset")
 
 _SMALL = re.compile("[0-9]{1,5}")  # a number of nodes, cards or servers
 
@@ -139,19 +141,12 @@ def _own(run: StoreRun, source: str, number: int) -> ParsedResult:
         values_identity=values_identity,
         raw=tags.get(schema.RAW) or canonical_json({**params, **metrics}),
         info=TrainResultInfo(**numbers, **times),  # type: ignore[arg-type]  # by name
-        workload=params.get("workload", ""),
-        model=params.get("model", ""),
-        framework=params.get("framework", ""),
-        framework_version=params.get("framework_version", ""),
+        **{name: params.get(name, "") for name in _PARAMS},  # type: ignore[arg-type]  # by name
         job_id=tags.get(schema.JOB_ID, ""),
         job_name=run.name,
         mode=Mode(params["mode"]) if params.get("mode") in {*Mode} else None,
         node_count=_count(params.get("node_count")),
         cards_per_node=_count(params.get("cards_per_node")),
-        flavor=params.get("flavor", ""),
-        engine_version=params.get("engine_version", ""),
-        accelerator=params.get("accelerator", ""),
-        dataset=params.get("dataset", ""),
         created_by=run.user,
         run_id=tags[schema.RUN_ID],
         rehearsal=tags.get(schema.REHEARSAL) == "true",

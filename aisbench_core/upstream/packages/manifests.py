@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +44,9 @@ class PackageConfig:
 
 def job_config(package: Package) -> PackageConfig:
     """The job of the dict that config.sh selects, else of that for V2, else of the only one."""
-    jobs = {APIS[job.name]: job for job in _jobs(package)}
+    dicts: Mapping[str, Assigned] = package.document.dicts if package.document else {}
+    # Their findings are dropped here: the import of the configuration reports them.
+    jobs = {APIS[name]: ConfigReader(dicts[name], []) for name in APIS if name in dicts and dicts[name].entries}
     selected = (package.document.shell.api if package.document else None) or Api.V2
     job = jobs.get(selected) or next(iter(jobs.values()), None)
     if job is None:
@@ -83,14 +85,18 @@ def shipped_workload(package: Package, version: str, workloads: Workloads) -> Wo
 
 def manifest_of(package: Package, answers: Answers, config: PackageConfig, shipped: Workload | None) -> dict[str, Any]:
     """The content of workload.yaml; required values that are unknown are empty."""
-    version = framework_version(package, config)
+    name, version = package.name, framework_version(package, config)
     edition = shipped.edition(version) if shipped else None
     # An id of its own keeps results of unknown packages apart from all others.
     definition = edition.throughput_definition if edition else f"package_{package.sha256[:12]}"
     framework, model = _framework_and_model(package, config)
+    unknown = {
+        "text": f"Unknown: as computed by the code of {package.source}",
+        "text_zh": f"未知：由 {package.source} 的代码计算",
+    }
     engine = config.engine_version or (edition.engine_version if edition else "")
     return {
-        "title": _title(package, answers),
+        "title": f"{name.workload} {version} ({name.company})" if name else answers.name or suggested_name(package),
         "summary": f"Imported from the package {package.source}, with its code.",
         "summary_zh": f"由软件包 {package.source} 导入，代码来自该软件包。",
         "model": shipped.model if shipped else model,
@@ -100,12 +106,16 @@ def manifest_of(package: Package, answers: Answers, config: PackageConfig, shipp
         **({"throughput_unit": shipped.throughput_unit} if shipped else {}),
         "dataset": _plain(shipped.dataset) if shipped else {"name": UNKNOWN, "optional": not config.inputs},
         **({"target": _plain(shipped.target)} if shipped and shipped.target else {}),
-        "definitions": {definition: _plain(shipped.definitions[definition]) if shipped else _definition(package)},
+        "definitions": {definition: _plain(shipped.definitions[definition]) if shipped else unknown},
         "parameters": dict(_parameters(config, edition.parameters if edition else {})),
         "versions": {
             version: {"throughput_definition": definition, "engine_version": answers.engine_version or engine}
         },
-        "package": _origin(package),
+        "package": {
+            "name": package.source,
+            **({fact: getattr(name, fact) for fact in ("company", "architecture", "tool_version")} if name else {}),
+            "sha256": package.sha256,
+        },
     }
 
 
@@ -140,40 +150,12 @@ def missing(package: Package, manifest: Mapping[str, Any]) -> Iterator[LineFindi
         yield finding("package.engine", "engine_version", Message("is not known"), hint=hint)
 
 
-def _jobs(package: Package) -> Sequence[ConfigReader]:
-    dicts: Mapping[str, Assigned] = package.document.dicts if package.document else {}
-    # Their findings are dropped here: the import of the configuration reports them.
-    return [ConfigReader(dicts[name], []) for name in APIS if name in dicts and dicts[name].entries]
-
-
-def _title(package: Package, answers: Answers) -> str:
-    name = package.name
-    if name is None:
-        return answers.name or suggested_name(package)
-    return f"{name.workload} {name.framework_version} ({name.company})"
-
-
 def _framework_and_model(package: Package, config: PackageConfig) -> tuple[str, str]:
     named = _TRAIN.fullmatch(package.name.workload) if package.name else None
     engine = re.match(r"[A-Za-z]+", config.engine_version)
     framework = named[1] if named else engine[0].lower() if engine else UNKNOWN
     model = named[2] if named else package.name.workload if package.name else UNKNOWN
     return FRAMEWORKS.get(framework, framework), model
-
-
-def _definition(package: Package) -> dict[str, str]:
-    return {
-        "text": f"Unknown: as computed by the code of {package.source}",
-        "text_zh": f"未知：由 {package.source} 的代码计算",
-    }
-
-
-def _origin(package: Package) -> dict[str, str]:
-    name = package.name
-    facts = (
-        {"company": name.company, "architecture": name.architecture, "tool_version": name.tool_version} if name else {}
-    )
-    return {"name": package.source, **facts, "sha256": package.sha256}
 
 
 def _parameters(config: PackageConfig, shipped: Mapping[str, Parameter]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -65,7 +65,9 @@ class Packages:
         `flavors`: the region's; `flavor`: the default for a job without one."""
         findings = list(package.findings)
         config = manifests.job_config(package)
-        existing = self._existing(package)
+        existing = next(
+            (one for one in self._workloads.all() if one.package and one.package.sha256 == package.sha256), None
+        )
         version = manifests.framework_version(package, config)
         name = existing.name if existing else answers.name or manifests.suggested_name(package)
         if existing:
@@ -120,12 +122,6 @@ class Packages:
         for folder in self._settings.own_workloads_dir.glob(f"{UNPACKED}*"):
             if time.time() - folder.stat().st_mtime > ABANDONED_S or _is_orphan(folder):
                 shutil.rmtree(folder, ignore_errors=True)
-
-    def _existing(self, package: Package) -> Workload | None:
-        for workload in self._workloads.all():
-            if workload.package and workload.package.sha256 == package.sha256:
-                return workload
-        return None
 
     def _workload(
         self, package: Package, name: str, manifest: dict[str, Any], findings: list[LineFinding]
