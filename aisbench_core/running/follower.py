@@ -59,16 +59,8 @@ INTERNAL = Message("internal error: the traceback is in the log file; the other 
 STATES = {
     RunState(name): name
     for name in (
-        Message("preparing"),
-        Message("uploading"),
-        Message("submitting"),
-        Message("queued"),
-        Message("running"),
-        Message("stopping"),
-        Message("collecting"),
-        Message("completed"),
-        Message("failed"),
-        Message("stopped"),
+        *(Message("preparing"), Message("uploading"), Message("submitting"), Message("queued"), Message("running")),
+        *(Message("stopping"), Message("collecting"), Message("completed"), Message("failed"), Message("stopped")),
     )
 }
 
@@ -154,7 +146,9 @@ class Follower:
     def tick(self) -> None:
         """Start one step of every due run, and one list call for every profile whose jobs are due."""
         now = self._clock()
-        self._beat(now)
+        if self._beaten is None or abs(now - self._beaten) >= timedelta(seconds=BEAT_SECONDS):
+            self._ledger.beat(self._who, now)
+            self._beaten = now
         self._start("series", self._admit, self._pool)
         with self._guard:
             # Copied before the ledger is read: a step that ends in between has already changed its run.
@@ -202,11 +196,6 @@ class Follower:
             if self._last_error:
                 LOG.info("following again")
             self._last_error = ""
-
-    def _beat(self, now: datetime) -> None:
-        if self._beaten is None or abs(now - self._beaten) >= timedelta(seconds=BEAT_SECONDS):
-            self._ledger.beat(self._who, now)
-            self._beaten = now
 
     def _has_come(self, run: Run, now: datetime) -> bool:
         """Whether a step is due. A due time beyond the longest delay means that the clock has jumped back since."""

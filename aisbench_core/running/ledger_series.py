@@ -88,10 +88,8 @@ class SeriesLedger:
 
     def runs(self, series_ids: Collection[str]) -> list[Run]:
         """The runs of these series, oldest first."""
-        query = (
-            f"select * from runs where series_id <> '' and series_id in {marks(series_ids)} order by created_at, run_id"  # noqa: S608  # only ? marks
-        )
-        return [run_of(row) for row in self.ledger.rows(query, series_ids)]
+        where = f"series_id <> '' and series_id in {marks(series_ids)} order by created_at, run_id"
+        return [run_of(row) for row in self.ledger.rows(f"select * from runs where {where}", series_ids)]  # noqa: S608  # only ? marks
 
     def active(self) -> list[Run]:
         """The active runs of all series."""

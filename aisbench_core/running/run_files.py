@@ -1,15 +1,14 @@
 """Files of runs and series: facts stored at launch, logs, metrics, the record, and plans of series."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import DamagedLedger, ResultError
 from aisbench_core.messages import Message
-from aisbench_core.model import Flavor, Launched, MetricSample, RunRecord, RunSpec, Series, WorkloadFacts
+from aisbench_core.model import Launched, MetricSample, RunRecord, Series, WorkloadFacts
 from aisbench_core.private_files import write_whole
 from aisbench_core.results.record import (
     Unread,
@@ -23,7 +22,6 @@ from aisbench_core.results.record import (
 from aisbench_core.running import logs
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +39,6 @@ class LaunchFacts:
 
 _FACTS = TypeAdapter(LaunchFacts)
 _SERIES = TypeAdapter(Series)
-
-
-def launch_facts(
-    spec: RunSpec, workload: Workload, profile: Profile, flavors: Sequence[Flavor], reproduces: str = ""
-) -> LaunchFacts:
-    """The current facts. `reproduces`: the id of the run whose result this one is to repeat."""
-    flavor = next((flavor for flavor in flavors if flavor.flavor_id == spec.flavor), None)
-    accelerator = (flavor.product or flavor.accelerator) if flavor else ""
-    launched = Launched(workload.manifest_sha256, reproduces)
-    return LaunchFacts(workload.facts(spec), profile.region, profile.rehearsal, accelerator, launched)
 
 
 def write_facts(facts: LaunchFacts, file: Path) -> None:

@@ -11,7 +11,7 @@ from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.messages import Message, joined
-from aisbench_core.model import Actor, Clock, Event, Level, Phase, Run, RunSpec, RunState
+from aisbench_core.model import Actor, Clock, Event, Launched, Level, Phase, Run, RunSpec, RunState
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import (
@@ -26,7 +26,7 @@ from aisbench_core.private_files import (
 from aisbench_core.regions import Regions
 from aisbench_core.running import run_paths
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_files import launch_facts, write_facts
+from aisbench_core.running.run_files import LaunchFacts, write_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Profile, Settings
 
@@ -145,10 +145,14 @@ class Runs:
         return self.ledger.advance(run, after, Event.by(actor, run.run_id, now, message))
 
     def _write_facts(self, run: Run, profile: Profile, reproduces: str) -> None:
+        """Store the facts of workload and region as they are now, and the spec."""
         folder = RunFolder(self.settings.runs_dir / run.run_id)
         workload = self.workloads.get(run.spec.workload)
-        flavors = self.regions.flavors_if_reachable(profile.name)
-        facts = launch_facts(run.spec, workload, profile, flavors, reproduces)
+        offered = self.regions.flavors_if_reachable(profile.name)
+        flavor = next((flavor for flavor in offered if flavor.flavor_id == run.spec.flavor), None)
+        accelerator = (flavor.product or flavor.accelerator) if flavor else ""
+        launched = Launched(workload.manifest_sha256, reproduces)
+        facts = LaunchFacts(workload.facts(run.spec), profile.region, profile.rehearsal, accelerator, launched)
         write_facts(facts, folder.launch)
         write_whole(folder.spec, to_yaml(run.spec).encode())
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
@@ -58,7 +59,8 @@ def compared(baseline: Matrix, candidate: Matrix, compare: Compare) -> SeriesCom
         problem = Problem("series", Message("must be two different series"), candidate.series.series_id)
         raise SpecError(Message("comparison"), [problem])
     partners = list(_partners(baseline.rows, candidate.rows))
-    comparisons = [_side_by_side(old, new, compare) for old, new in partners]
+    typical = ([tried.run.run_id for row in rows if (tried := row.typical) and tried.run] for rows in partners)
+    comparisons = [compare(run_ids) if len(run_ids) > 1 else None for run_ids in typical]
     pairs = tuple(_settled([_pair(*rows, comparison) for rows, comparison in zip(partners, comparisons, strict=True)]))
     matched = {id(row) for old, new in partners for row in (old, new)}
     alone = tuple(row.planned for row in (*baseline.rows, *candidate.rows) if id(row) not in matched)
@@ -70,8 +72,9 @@ def _partners(old: Sequence[MatrixRow], new: Sequence[MatrixRow]) -> Iterator[tu
     """Pair rows of equal node count, version and image; then the rest by node count alone, where it is unambiguous.
 
     The second pass compares a new version with the old one on each node count."""
-    whole = {(row.planned.node_count, row.planned.version, row.planned.image): row for row in old}
-    exact = {id(row): whole.get((row.planned.node_count, row.planned.version, row.planned.image)) for row in new}
+    key = attrgetter("planned.node_count", "planned.version", "planned.image")
+    whole = {key(row): row for row in old}
+    exact = {id(row): whole.get(key(row)) for row in new}
     used = {id(row) for row in exact.values() if row}
     spare_old = [row for row in old if id(row) not in used]
     spare_new = [row for row in new if exact[id(row)] is None]
@@ -83,11 +86,6 @@ def _partners(old: Sequence[MatrixRow], new: Sequence[MatrixRow]) -> Iterator[tu
             partner = next(other for other in spare_old if other.planned.node_count == nodes)
         if partner:
             yield partner, row
-
-
-def _side_by_side(old: MatrixRow, new: MatrixRow, compare: Compare) -> Comparison | None:
-    runs = [tried.run.run_id for row in (old, new) if (tried := row.typical) and tried.run]
-    return compare(runs) if len(runs) > 1 else None
 
 
 def _pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None) -> RowPair:
