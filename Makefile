@@ -67,7 +67,7 @@ lock: ## write requirements/*.lock anew, after a change of constraints.txt or py
 	compile build requirements/build.in; \
 	compile torch --constraint constraints.txt requirements/torch.in; \
 	compile mlflow tests/bench/mlflow.txt; \
-	for name in run: test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
+	for name in run:--extra=pdf test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
 		compile $${name%%:*} --constraint constraints.txt $$listed $$(echo $${name#*:} | sed 's/,/ --extra=/g') pyproject.toml; \
 		listed="$$listed $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package=\1/p' requirements/$${name%%:*}.lock | tr '\n' ' ')"; \
 	done
@@ -79,7 +79,8 @@ clean: ## remove what set-up made; data/ stays
 browser:
 	@command -v chromium >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing chromium for the browser tests"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-wqy-microhei >/dev/null; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-wqy-microhei \
+			libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 >/dev/null; \
 	else \
 		echo "the browser tests need chromium on the PATH: install your system's package (Debian: apt-get install chromium)" >&2; \
 		exit 1; \

@@ -35,6 +35,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "pyarrow": frozenset({"aisbench_core/warehouse", "pages"}),
     "requests": frozenset({"aisbench_core/cloud"}),
     "urllib3": frozenset({"aisbench_core/cloud"}),
+    "weasyprint": frozenset({"aisbench_core/report"}),
     "xlsxwriter": frozenset({"aisbench_core/warehouse"}),
     "scipy": frozenset({"aisbench_core/statistics"}),
     "starlette": frozenset({"app.py", "aisbench_sandbox", "aisbench_core/web"}),
@@ -74,7 +75,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.importing.choices",
         *("aisbench_core.model", "aisbench_core.formats", "aisbench_core.private_files"),
         "aisbench_core.reproducing.values",
-        *("aisbench_core.rulesets.ruleset", "aisbench_core.report.words"),
+        *("aisbench_core.rulesets.ruleset", "aisbench_core.report.sentences", "aisbench_core.report.words"),
         *(f"aisbench_core.series.{name}" for name in ("comparing", "matrix", "planning")),
         "aisbench_core.settings",
         *("aisbench_core.statistics.difference", "aisbench_core.statistics.summary"),
@@ -224,7 +225,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.mlflow", "aisbench_core.upstream.configs.contents"),
         *BELOW,
     ),
-    "aisbench_core/report": ("aisbench_core.chinese", "aisbench_core.report", "aisbench_core.warehouse", *BELOW),
+    "aisbench_core/report": (
+        *("aisbench_core.chinese", "aisbench_core.report", "aisbench_core.statistics", "aisbench_core.warehouse"),
+        *BELOW,
+    ),
     "aisbench_core/warehouse": (
         "aisbench_core.changes",
         "aisbench_core.errors",

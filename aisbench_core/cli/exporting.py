@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
@@ -80,19 +81,31 @@ def export(
 @ruleset_option
 @valid_only_option
 @click.option("--lang", type=click.Choice(LANGUAGES), default="both", show_default=True, help="English, Chinese.")
+@click.option("--pdf", "as_pdf", is_flag=True, help="Write PDF; default if FILE ends in .pdf.")
+@click.option("--full", is_flag=True, help="With all values, checks and hashes of each run.")
 @output_option
-def report(run_ids: tuple[str, ...], output: Path | None, lang: str, valid_only: bool, **filters: Any) -> None:
-    """Write a printable report about the given runs, or about those that the filters select: one HTML page.
+def report(
+    run_ids: tuple[str, ...], output: Path | None, lang: str, as_pdf: bool, full: bool, valid_only: bool, **filters: Any
+) -> None:
+    """Write a printable report about the given runs, or about those that the filters select, as HTML or PDF.
 
-    It has identification, results with statistics and charts, system description, configuration, checks and hashes, in
-    English and Chinese. The page is self-contained; a browser prints it on A4 or saves it as PDF.
+    Its first page has a summary in sentences, statistics and charts; an appendix has a row per run, and configuration,
+    system description, checks and hashes, each said once. It is in English and Chinese, on A4. The HTML page is
+    self-contained; PDF needs the extra `pdf` and Pango.
     """
     from aisbench_core.report.words import ReportLanguage
 
+    pdf = as_pdf or (output is not None and output.suffix.lower() == ".pdf")
+    if pdf and output is None and sys.stdout.isatty():
+        raise click.UsageError("PDF is a binary format: name a file with -o")
     core = open_core(writing=False)
     query = query_of(core, include_invalid=not valid_only, **filters) if not run_ids else None
     runs = core.reports.chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
-    display.write_text(output, core.reports.write(runs, ReportLanguage(lang), filters["ruleset_id"]))
+    language, ruleset_id = ReportLanguage(lang), filters["ruleset_id"]
+    if pdf:
+        display.write_output(output, BytesIO(core.reports.write_pdf(runs, language, ruleset_id, full=full)))
+    else:
+        display.write_text(output, core.reports.write(runs, language, ruleset_id, full=full))
     display.message(f"{display.count(len(runs), 'run')} reported")
 
 

@@ -1,5 +1,6 @@
 """The report's charts as SVG shapes. No chart library: the page must print without scripts, its text selectable."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -11,14 +12,16 @@ Row = TypeVar("Row")
 
 WIDTH = 680
 # Margins: row labels on the left, values on the right.
-LEFT, RIGHT, TOP = 190, 70, 8
+LEFT, RIGHT, TOP = 205, 60, 8
 
 ROW = 17
 # Rows of one drawing, so that each fits on a page.
 MAX_ROWS = 40
 
-SCALING_HEIGHT = 230
-MAX_LABEL = 30
+# Two of them stand side by side.
+SCALING_WIDTH, SCALING_HEIGHT = 335, 190
+SCALING_LEFT, SCALING_RIGHT = 40, 45
+MAX_LABEL = 36
 
 DARK, LIGHT, BAND, LINE = "#1f4e79", "#b9c6d3", "#f2c14e", "#9a5b00"
 
@@ -33,6 +36,17 @@ class Bar:
     mean: float | None = None
     low: float | None = None
     high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupBar:
+    """Valid runs of one row of the statistics: their throughputs, the mean, and its interval."""
+
+    label: str
+    values: tuple[float, ...]
+    mean: float | None
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +76,23 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """An SVG image, WIDTH units wide."""
+    """An SVG image."""
 
     height: int
     shapes: tuple[Shape, ...]
+    width: int = WIDTH
 
 
 def bars(rows: Sequence[Bar], unit: str) -> list[Drawing]:
     """A bar from 0 for each run, over the band of its group; `MAX_ROWS` to a drawing, all on the same scale."""
     maximum = max((max(row.value or 0, row.high or 0) for row in rows), default=0) or 1
     return _drawings(rows, _bar, _Scale(0, maximum), unit)
+
+
+def groups(rows: Sequence[GroupBar], unit: str) -> list[Drawing]:
+    """A bar to the mean of each group, with its interval, and a dot for each run; all on the same scale."""
+    maximum = max((max((*row.values, row.high or 0), default=0) for row in rows), default=0) or 1
+    return _drawings(rows, _group, _Scale(0, maximum), unit)
 
 
 def strips(rows: Sequence[Strip], unit: str) -> list[Drawing]:
@@ -84,30 +105,31 @@ def strips(rows: Sequence[Strip], unit: str) -> list[Drawing]:
 
 
 def scaling(curve: Curve, x_label: str, unit: str) -> Drawing:
-    """Throughput over nodes, and the line of ideal scaling from the smallest node count."""
+    """Throughput over nodes, and the line of ideal scaling from the smallest node count; half as wide as a page."""
     base_nodes, base = curve.points[0]
     last = curve.points[-1][0]
     ideal = [(base_nodes, base), (last, base * last / base_nodes)]
-    bottom, right = SCALING_HEIGHT - 40, WIDTH - RIGHT
-    x_scale = _Scale(0, last)
-    y_scale = _Scale(0, max(value for _, value in (*curve.points, *ideal)), bottom, TOP)
+    top, bottom, right = TOP + 14, SCALING_HEIGHT - 36, SCALING_WIDTH - SCALING_RIGHT
+    x_scale = _Scale(0, last, SCALING_LEFT, right)
+    y_scale = _Scale(0, max(value for _, value in (*curve.points, *ideal)), bottom, top)
     points = [(x_scale(nodes), y_scale(value)) for nodes, value in curve.points]
     return Drawing(
         SCALING_HEIGHT,
         (
             _polyline([(x_scale(nodes), y_scale(value)) for nodes, value in ideal], LINE, stroke_dasharray="5 4"),
             _polyline(points, DARK, stroke_width=2),
-            *(_shape("circle", cx=x, cy=y, r=4, fill=DARK) for x, y in points),
-            *(_text(x_scale(nodes), bottom + 16, str(nodes), "middle") for nodes, _ in curve.points),
+            *(_shape("circle", cx=x, cy=y, r=3.5, fill=DARK) for x, y in points),
+            *(_text(x_scale(nodes), bottom + 14, str(nodes), "middle") for nodes, _ in curve.points),
             *(
-                _text(x + 7, y + 12, _short(value), "start")
+                _text(x + 6, y + 12, _short(value), "start")
                 for (x, y), (_, value) in zip(points, curve.points, strict=True)
             ),
-            _line(LEFT, bottom, right, bottom),
-            _line(LEFT, TOP, LEFT, bottom),
-            _text((LEFT + right) / 2, SCALING_HEIGHT - 8, x_label, "middle"),
-            _text(LEFT - 8, TOP + 8, unit, "end"),
+            _line(SCALING_LEFT, bottom, right, bottom),
+            _line(SCALING_LEFT, top, SCALING_LEFT, bottom),
+            _text((SCALING_LEFT + right) / 2, SCALING_HEIGHT - 8, x_label, "middle"),
+            _text(4, TOP + 4, clipped(unit, MAX_LABEL), "start"),
         ),
+        SCALING_WIDTH,
     )
 
 
@@ -146,6 +168,20 @@ def _bar(row: Bar, y: float, scale: _Scale) -> Iterator[Shape]:
         yield _line(scale(row.mean), y, scale(row.mean), y + ROW, LINE)
 
 
+def _group(row: GroupBar, y: float, scale: _Scale) -> Iterator[Shape]:
+    yield _text(LEFT - 6, y + 12, row.label, "end")
+    middle = y + ROW / 2
+    if row.mean is not None:
+        yield _shape("rect", x=LEFT, y=y + 4, width=max(0.5, scale(row.mean) - LEFT), height=ROW - 8, fill=LIGHT)
+        low, high = (row.mean if end is None else end for end in (row.low, row.high))
+        # An interval of two runs can begin below 0, where the axis ends.
+        ends = [max(LEFT, min(scale(end), WIDTH - RIGHT)) for end in (low, high)]
+        yield _shape("rect", x=ends[0], y=y + 1, width=max(1.0, ends[1] - ends[0]), height=ROW - 2, fill=BAND)
+    for value in row.values:
+        yield _shape("circle", cx=scale(value), cy=middle, r=2.2, fill=DARK, fill_opacity="0.8")
+    yield _text(WIDTH - RIGHT + 6, y + 12, "–" if row.mean is None else _short(row.mean), "start")
+
+
 def _strip(row: Strip, y: float, scale: _Scale) -> Iterator[Shape]:
     yield _text(LEFT - 6, y + 12, clipped(row.label, MAX_LABEL), "end")
     for value in row.values:
@@ -157,11 +193,23 @@ def _strip(row: Strip, y: float, scale: _Scale) -> Iterator[Shape]:
 
 def _axis(scale: _Scale, y: float, unit: str) -> Iterator[Shape]:
     yield _line(LEFT, y, WIDTH - RIGHT, y)
-    for share in (0, 0.25, 0.5, 0.75, 1):
-        value = scale.low + (scale.high - scale.low) * share
+    for value in _ticks(scale.low, scale.high):
         yield _line(scale(value), y, scale(value), y + 4)
         yield _text(scale(value), y + 16, _short(value), "middle")
     yield _text(LEFT - 26, y + 16, clipped(unit, MAX_LABEL), "end")
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Up to six round numbers: multiples of 1, 2 or 5 times a power of ten."""
+    rough = (high - low) / 5
+    if not rough > 0 or math.isinf(rough):
+        return [low]
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next((factor * power for factor in (1, 2, 5) if factor * power >= rough), 10 * power)
+    if not step > 0:  # of numbers at the edge of what floats hold
+        return [low]
+    first = math.ceil(low / step)
+    return [step * count for count in range(first, first + 7) if step * count <= high]
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, stroke: str = "#666") -> Shape:
@@ -175,7 +223,9 @@ def _polyline(points: Iterable[tuple[float, float]], stroke: str, **style: objec
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> Shape:
-    return _shape("text", text, x=x, y=y, text_anchor=anchor)
+    # Said of each, because printers apply no style sheet of the page to the inside of a drawing.
+    font = {"font_size": 9.5, "font_family": "sans-serif", "fill": "#222"}
+    return _shape("text", text, x=x, y=y, text_anchor=anchor, **font)
 
 
 def _shape(tag: str, text: str = "", /, **attributes: object) -> Shape:
@@ -191,7 +241,9 @@ def _shape(tag: str, text: str = "", /, **attributes: object) -> Shape:
 
 
 def _short(value: float) -> str:
-    if value and not 0.01 <= abs(value) < 1e8:
+    if not value:
+        return "0"
+    if not 0.01 <= abs(value) < 1e8:
         return f"{value:.3g}"
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2
     return f"{value:,.{digits}f}"

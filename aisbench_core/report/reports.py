@@ -12,7 +12,7 @@ from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.formats import MISSING, clipped, decimal, number, percent
 from aisbench_core.messages import Message
 from aisbench_core.model import Clock, canonical_json
-from aisbench_core.report import charts, view, words
+from aisbench_core.report import cells, charts, pdf, view, words
 from aisbench_core.report.view import report_view
 from aisbench_core.report.words import MAX_RUNS, ReportLanguage, plain
 from aisbench_core.warehouse import BoardQuery, Check, Warehouse
@@ -39,8 +39,21 @@ class Reports:
             raise _spec_error(message, str(page.total))
         return [row.run_id for row in page.rows]
 
-    def write(self, run_ids: Sequence[str], language: ReportLanguage, ruleset_id: str = "") -> str:
-        """The report as HTML; `ruleset_id`: whose verdicts count, those that are stored by default.
+    def check_pdf(self) -> None:
+        """Raises ConfigError if this machine lacks what prints reports as PDF."""
+        pdf.check()
+
+    def write_pdf(
+        self, run_ids: Sequence[str], language: ReportLanguage, ruleset_id: str = "", *, full: bool = False
+    ) -> bytes:
+        """The same as PDF. Raises also ConfigError where the machine lacks what prints it."""
+        return pdf.printed(self.write(run_ids, language, ruleset_id, full=full))
+
+    def write(
+        self, run_ids: Sequence[str], language: ReportLanguage, ruleset_id: str = "", *, full: bool = False
+    ) -> str:
+        """The report as HTML; `ruleset_id`: whose verdicts count, those that are stored by default. `full`: with every
+        value, check and hash of each run in place of the short appendix.
 
         Raises RunNotFound, and SpecError on too many runs or on runs of several kinds."""
         unique_ids = list(dict.fromkeys(run_ids))
@@ -58,7 +71,7 @@ class Reports:
         if len(kinds) > 1:
             listed = ", ".join(sorted(f"{region}{' (rehearsals)' if is_one else ''}" for region, is_one in kinds))
             raise _spec_error(Message("must be of one region, and either measurements or rehearsals"), listed)
-        return _render(report_view(reported, _sha256(reported), now, plain("nodes", language)), language)
+        return _render(report_view(reported, _sha256(reported), now, plain("nodes", language)), language, full)
 
 
 def _spec_error(message: Message, value: str) -> SpecError:
@@ -91,10 +104,10 @@ def _checks(checks: Sequence[Check]) -> list[list[str]]:
     return [[check.id, check.level, check.expected, check.found, check.evidence] for check in checks]
 
 
-def _plain_cells(cells: Any) -> dict[str, Any]:
+def _plain_cells(row: Any) -> dict[str, Any]:
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in cells.items()
+        for name, value in row.items()
         if name != "exported_at_utc"
     }
 
@@ -102,10 +115,10 @@ def _plain_cells(cells: Any) -> dict[str, Any]:
 TEMPLATES = Path(__file__).parent / "templates"
 
 
-def _render(report: view.ReportView, language: words.ReportLanguage) -> str:
+def _render(report: view.ReportView, language: words.ReportLanguage, full: bool) -> str:
     """One self-contained page: no script, nothing to load."""
     template = environment().get_template("report.html.jinja")
-    page = template.render(report=report, language=language.value)
+    page = template.render(report=report, language=language.value, full=full)
     # Characters that command terminals or reorder text become visible. Done here once, so that no value is missed;
     # templates have none of them.
     return "\n".join(line if line.isprintable() else _printable(line) for line in page.split("\n"))
@@ -120,7 +133,7 @@ def environment() -> "Environment":
         loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
     )  # fmt: skip
-    filters = (clipped, decimal, number, percent, view.software, view.hardware, view.size, view.group_title)
+    filters = (clipped, decimal, number, percent, cells.software, cells.hardware, cells.size, cells.group_title)
     jinja.filters |= {function.__name__: function for function in filters}
     jinja.filters["utc"] = "{:%Y-%m-%d %H:%M:%S}".format
     jinja.globals |= {function.__name__: function for function in (words.label, words.field_label, words.sentence)}

@@ -2,14 +2,20 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
+from statistics import median
 
-from aisbench_core.formats import clipped, nodes_and_cards
+from aisbench_core.formats import clipped
+from aisbench_core.messages import Message
 from aisbench_core.model import SYSTEM_FIELDS
 from aisbench_core.report import charts
+from aisbench_core.report.appendix import CONFIGURATION, NODES, Appendix, appendix, numbered_runs
+from aisbench_core.report.cells import counts, distinct, hardware, natural, size, software
+from aisbench_core.report.summary import sentences
+from aisbench_core.statistics.summary import Summary, summary
 from aisbench_core.warehouse.answers.boards import ASPECTS
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 from aisbench_core.warehouse.values import SeriesEvaluation
@@ -25,6 +31,18 @@ CURVE_COLUMNS = (*_NAMES, *_REST)
 
 
 @dataclass(frozen=True, slots=True)
+class Configuration:
+    """The valid runs of one configuration, in and outside of series, and what they come to."""
+
+    cells: Cells
+    values: tuple[float, ...]
+    summary: Summary
+    median: float
+    efficiency_pct: float | None
+    runs_required: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A chart with the key of its title. `label`: which curve it shows, if there can be several."""
 
@@ -34,10 +52,35 @@ class Figure:
     label: str = ""
 
 
-def figures_of(reported: Reported, nodes: str) -> Iterator[Figure]:
-    """Runs, scaling over nodes and cards, separately for each unit. `nodes`: the axis label."""
+def overview_of(statistics: Iterable[tuple[str, Sequence[Configuration]]], nodes: str) -> Iterator[Figure]:
+    """The first page's charts: runs and means of configurations, and scaling over nodes, by unit. `nodes`: the axis."""
+    for unit, rows in statistics:
+        models = {row.cells["model_name"] for row in rows}
+        bars = [
+            charts.GroupBar(
+                _label(row.cells, models), row.values, row.summary.mean, row.summary.ci_low, row.summary.ci_high
+            )
+            for row in rows
+        ]
+        for drawing in charts.groups(bars, unit):
+            yield Figure("chart_groups", drawing, unit)
+        for curve in _curves(rows):
+            yield Figure("chart_scaling", charts.scaling(curve, nodes, unit), unit, curve.label)
+
+
+def _label(cells: Cells, models: Collection[str]) -> str:
+    """Version and size in whole, since these distinguish most rows; names end where there is no more room."""
+    fixed = f"{clipped(cells['framework_version'] or '', 12)} · {size(cells)} "
+    model = f"{clipped(cells['model_name'] or '', 12)} " if len(models) > 1 else ""
+    name, room = hardware(cells), max(6, charts.MAX_LABEL - len(model + fixed))
+    # Names of instance types begin alike.
+    return model + fixed + (name if len(name) <= room else "…" + name[1 - room :])
+
+
+def figures_of(reported: Reported) -> Iterator[Figure]:
+    """Each run and each of its cards, separately for each unit."""
     groups = {_group_key(group): group for group in reported.groups}
-    ordered = sorted(reported.runs, key=lambda run: list(map(str, _group_key(run.cells))))
+    ordered = sorted(reported.runs, key=lambda run: natural(_group_key(run.cells)))
     for unit, runs in by_unit(ordered):
         rows = []
         for cells in (run.cells for run in runs):
@@ -47,12 +90,40 @@ def figures_of(reported: Reported, nodes: str) -> Iterator[Figure]:
             rows.append(charts.Bar(cells["run_id"], cells["throughput_cluster"], is_valid, *mean))
         for drawing in charts.bars(rows, unit):
             yield Figure("chart_runs", drawing, unit)
-        for curve in _curves([group for group in reported.groups if group["throughput_unit"] == unit]):
-            yield Figure("chart_scaling", charts.scaling(curve, nodes, unit), unit, curve.label)
         measured = [run for run in runs if run.ranks]
         cards = [charts.Strip(run.cells["run_id"], tuple(rank.throughput for rank in run.ranks)) for run in measured]
         for drawing in charts.strips(cards, unit):
             yield Figure("chart_ranks", drawing, unit)
+
+
+def configurations_by_unit(reported: Reported) -> Iterator[tuple[str, list[Configuration]]]:
+    """What was measured in each, over all series; node counts and versions in the order of their numbers."""
+    runs: defaultdict[tuple[object, ...], list[ReportedRun]] = defaultdict(list)
+    for run in reported.runs:
+        if counts(run) and run.cells["throughput_cluster"] is not None:
+            runs[_configuration_key(run.cells)].append(run)
+    rows: defaultdict[tuple[object, ...], list[Cells]] = defaultdict(list)
+    for group in reported.groups:
+        rows[_configuration_key(group)].append(group)
+    names = ("throughput_unit", "model_name", "flavor", "pool_id", "node_count", "framework_version")
+    ordered = sorted(runs, key=lambda key: natural(runs[key][0].cells[name] for name in names))
+    found = (_configuration_of(runs[key], rows[key]) for key in ordered)
+    for unit, members in groupby(found, key=lambda each: each.cells["throughput_unit"] or ""):
+        yield unit, list(members)
+
+
+def _configuration_of(runs: Sequence[ReportedRun], rows: Sequence[Cells]) -> Configuration:
+    values = tuple(run.cells["throughput_cluster"] for run in runs)
+    middle = median(values)
+    # Rows of one configuration are divided by the same base, so that one of them says what the median is worth.
+    shares = [row["efficiency_pct"] / row["median"] for row in rows if row["efficiency_pct"] and row["median"]]
+    required = next((row["runs_required"] for row in rows if row["runs_required"]), None)
+    efficiency = shares[0] * middle if shares else None
+    return Configuration(runs[0].cells, values, summary(values) or Summary(1, middle), middle, efficiency, required)
+
+
+def _configuration_key(cells: Cells) -> tuple[object, ...]:
+    return _group_key(cells)[1:]  # without the series
 
 
 def by_unit(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, list[ReportedRun]]]:
@@ -65,12 +136,12 @@ def by_unit(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, list[ReportedRun
         yield unit, list(group)
 
 
-def _curves(groups: Sequence[Cells]) -> Iterator[charts.Curve]:
+def _curves(rows: Sequence[Configuration]) -> Iterator[charts.Curve]:
     lines: defaultdict[tuple[object, ...], dict[int, float]] = defaultdict(dict)
-    for group in groups:
-        if group["mode"] == "cluster" and group["median"] is not None and group["node_count"]:
-            key = tuple(group[name] for name in CURVE_COLUMNS)
-            lines[key].setdefault(group["node_count"], group["median"])
+    for row in rows:
+        if row.cells["mode"] == "cluster" and row.cells["node_count"]:
+            key = tuple(row.cells[name] for name in CURVE_COLUMNS)
+            lines[key].setdefault(row.cells["node_count"], row.median)
     for key, points in lines.items():
         if len(points) > 1:
             yield charts.Curve(" · ".join(str(part) for part in key[:3] if part), tuple(sorted(points.items())))
@@ -81,11 +152,6 @@ def _group_key(cells: Cells) -> tuple[object, ...]:
 
 
 IDENTIFICATION = ("test_id", "created_by", "region", "division", "scenario", "origin")
-CONFIGURATION = (
-    "workload", "engine_version", "accelerator", "flavor", "pool_type",
-    "mode", "dataset_name", "throughput_definition", "throughput_aggregation",
-)  # fmt: skip
-NODES = "number_of_nodes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +183,15 @@ class ReportView:
     identification: Mapping[str, tuple[str, ...]]
     rulesets: tuple[tuple[str, str], ...]
     results: tuple[tuple[str, list[ReportedRun]], ...]
-    statistics: tuple[Cells, ...]
+    sentences: tuple[Message, ...]
+    statistics: tuple[tuple[str, list[Configuration]], ...]
+    series_statistics: tuple[Cells, ...]
+    overview: tuple[Figure, ...]
     figures: tuple[Figure, ...]
     configurations: tuple[ReportedConfiguration, ...]
     systems: tuple[ReportedSystem, ...]
     series: tuple[SeriesEvaluation, ...]
+    appendix: Appendix
 
     @property
     def is_rehearsal(self) -> bool:
@@ -132,44 +202,29 @@ class ReportView:
 def report_view(reported: Reported, data_sha256: str, written_at: datetime, nodes: str) -> ReportView:
     """The view of these answers. `nodes`: the axis label of charts, in the report's language."""
     runs = reported.runs
-    identification = {name: _distinct(run.cells[name] for run in runs) for name in IDENTIFICATION}
+    identification = {name: distinct(run.cells[name] for run in runs) for name in IDENTIFICATION}
     rulesets = ((run.cells["ruleset_id"], run.cells["ruleset_basis"] or "") for run in runs if run.cells["ruleset_id"])
+    numbered = numbered_runs(runs)
+    statistics = tuple(configurations_by_unit(reported))
+    identification["hardware"] = tuple(_hardware(runs))
     return ReportView(
         reported.report_id,
         data_sha256,
         written_at.astimezone(UTC),
         runs,
-        identification | {"submitter": _distinct(run.system.get("submitter") for run in runs)},
+        identification | {"submitter": distinct(run.system.get("submitter") for run in runs)},
         tuple(dict.fromkeys(rulesets)),
         tuple(by_unit(runs)),
-        tuple(group for group in reported.groups if group["runs_valid"]),
-        tuple(figures_of(reported, nodes)),
+        sentences(reported, numbered),
+        statistics,
+        tuple(row for row in reported.groups if row["runs_valid"] and (row["series_id"] or row["dropped_run_ids"])),
+        tuple(overview_of(statistics, nodes)),
+        tuple(figures_of(reported)),
         tuple(_configurations(runs)),
         tuple(_systems(runs)),
         reported.series,
+        appendix(numbered, reported.series),
     )
-
-
-def software(cells: Cells) -> str:
-    """Framework and version."""
-    return " ".join(part for part in (cells["framework"], cells["framework_version"]) if part)
-
-
-def hardware(cells: Cells) -> str:
-    """The instance type; of a pool, or where no instance type is known, the accelerator beside the pool."""
-    return cells["flavor"] or " · ".join(part for part in (cells["pool_id"], cells["accelerator"]) if part)
-
-
-def size(cells: Cells) -> str:
-    """Nodes × cards."""
-    return nodes_and_cards(cells["node_count"], cells["cards_per_node"])
-
-
-def group_title(group: Cells) -> str:
-    """A row of the statistics in one line."""
-    series = f"{group['series_id']}: " if group["series_id"] else ""
-    parts = (group["model_name"], software(group), hardware(group), size(group))
-    return series + " · ".join(clipped(part, 80) for part in parts if part)
 
 
 def _configurations(runs: Sequence[ReportedRun]) -> Iterator[ReportedConfiguration]:
@@ -183,7 +238,7 @@ def _configurations(runs: Sequence[ReportedRun]) -> Iterator[ReportedConfigurati
         yield ReportedConfiguration(
             _run_ids(group),
             {
-                "size": ", ".join(_distinct(size(run.cells) for run in group)),
+                "size": ", ".join(distinct(size(run.cells) for run in group)),
                 "model": cells["model_name"],
                 "framework": software(cells),
                 **{name: cells[name] for name in CONFIGURATION},
@@ -197,7 +252,7 @@ def _systems(runs: Sequence[ReportedRun]) -> Iterator[ReportedSystem]:
     for run in runs:
         groups[json.dumps({**run.system, NODES: NODES in run.system}, sort_keys=True)].append(run)
     for group in groups.values():
-        system = {**group[0].system, NODES: ", ".join(_distinct(run.system.get(NODES) for run in group))}
+        system = {**group[0].system, NODES: ", ".join(distinct(run.system.get(NODES) for run in group))}
         values = {name: system[name] for name in SYSTEM_FIELDS if system.get(name)}
         yield ReportedSystem(_run_ids(group), values, tuple(name for name in SYSTEM_FIELDS if name not in values))
 
@@ -206,6 +261,8 @@ def _run_ids(runs: Sequence[ReportedRun]) -> tuple[str, ...]:
     return tuple(run.cells["run_id"] for run in runs)
 
 
-def _distinct(values: Iterable[object]) -> tuple[str, ...]:
-    """The values in order, each once, without empty ones."""
-    return tuple(dict.fromkeys(str(value) for value in values if value))
+def _hardware(runs: Sequence[ReportedRun]) -> Iterator[str]:
+    """Each hardware with its sizes: snt9b (1 × 8, 8 × 8)."""
+    ordered = sorted(runs, key=lambda run: natural(run.cells[name] for name in ("node_count", "cards_per_node")))
+    for name in distinct(hardware(run.cells) for run in ordered):
+        yield f"{name} ({', '.join(distinct(size(run.cells) for run in ordered if hardware(run.cells) == name))})"

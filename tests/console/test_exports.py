@@ -68,3 +68,12 @@ def test_a_large_workbook_is_written_under_a_bar_and_then_downloaded(
 
     Warehouse(data_dir / "warehouse.duckdb").record(a.record("one-more"))
     assert list(buttons(app.run())) == ["Download the report"]
+
+
+def test_a_report_is_offered_as_html_and_as_pdf(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("leaderboard", region="sandbox~rehearsal", report_format="pdf", report_full="1")
+
+    assert app.radio(key="report_format").value == "pdf"
+    assert app.toggle(key="report_full").value is True
+    assert buttons(app)["Download the report"] is True

@@ -72,7 +72,6 @@ NAMED_BY_VALUES = (
     | _family("home", [f"step_{step}{part}" for step, _ in STEPS for part in ("", "_help")])
     | _family("home", [f"tile_{tile}{part}" for tile in TILES for part in ("", "_help")])
     | _family("home", [f"{key}{part}" for key in ("slower", "faster") for part in ("", "_since")])
-    | _family("compare", ["slower", "faster", "no_difference", "per_card", "per_node"])
     | _family("origin", ["every", *Origin])
     | _family("files", ExportTable)
     | _family("reproduce", [each.name.lower() for each in Sameness])

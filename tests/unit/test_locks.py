@@ -15,10 +15,17 @@ from tests.source_tree import HOME
 
 LOCKS = HOME / "requirements"
 NAMES = ("build", "run", "test", "bench", "frameworks", "mlflow", "torch")
-LOCK_OF_EXTRA = {"team": "test", "test": "test", "bench": "bench", "mindspore": "frameworks", "mpi": "frameworks"}
+LOCK_OF_EXTRA = {
+    "pdf": "run",
+    "team": "test",
+    "test": "test",
+    "bench": "bench",
+    "mindspore": "frameworks",
+    "mpi": "frameworks",
+}
 WITHOUT_HASH = {"torch"}
 BUILDS_OF_TORCH = re.compile("nvidia-|cuda-|triton$")
-ONLY_ON_WINDOWS = {"pywin32", "tzdata", "waitress"}
+ELSEWHERE = {"brotlicffi", "pywin32", "tzdata", "waitress"}  # PyPy, Windows
 
 _HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
@@ -37,7 +44,7 @@ def pins(name: str) -> dict[str, str]:
         (only,) = pin.specifier
         assert only.operator == "==", requirement
         found[canonicalize_name(pin.name)] = only.version
-    return {each: pinned for each, pinned in found.items() if each not in ONLY_ON_WINDOWS}
+    return {each: pinned for each, pinned in found.items() if each not in ELSEWHERE}
 
 
 def listed(path: Path) -> dict[str, str]:

@@ -25,11 +25,39 @@ ALL = BoardQuery("cn-north-9", include_invalid=True)
 HOSTILE = "\"><script>alert('x')</script><img src=x onerror=alert(1)>\n=1+1 😀 \x1b[31m\u202e </style></title>{{ 1/0 }}"
 
 DRAWN = ("svg", "text", "rect", "line", "circle", "polyline")
-WRITTEN = ("h1", "h2", "h3", "p", "div", "span", "figure", "figcaption", "table", "thead", "tbody", "tr", "th", "td")
+WRITTEN = (
+    "br",
+    "col",
+    "colgroup",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "div",
+    "span",
+    "figure",
+    "figcaption",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+)
 ELEMENTS = {"html", "head", "title", "style", "body", *WRITTEN, *DRAWN}
 PLACES = ("viewBox", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points")
-LOOKS = ("fill", "stroke", "opacity", "text-anchor", "stroke-width", "stroke-dasharray")
-ATTRIBUTES = {"lang", "class", "scope", "role", "aria-hidden", *PLACES, *LOOKS}
+LOOKS = (
+    "fill-opacity",
+    "font-family",
+    "font-size",
+    "fill",
+    "stroke",
+    "opacity",
+    "text-anchor",
+    "stroke-width",
+    "stroke-dasharray",
+)
+ATTRIBUTES = {"lang", "class", "scope", "colspan", "role", "aria-hidden", *PLACES, *LOOKS}
 
 
 @pytest.fixture
@@ -41,8 +69,10 @@ def reports(warehouse: Warehouse, now: datetime = NOW) -> Reports:
     return Reports(warehouse, lambda: now)
 
 
-def report(warehouse: Warehouse, *run_ids: str, language: ReportLanguage = ReportLanguage.EN) -> str:
-    return reports(warehouse).write(run_ids or reports(warehouse).chosen(ALL), language)
+def report(
+    warehouse: Warehouse, *run_ids: str, language: ReportLanguage = ReportLanguage.EN, full: bool = False
+) -> str:
+    return reports(warehouse).write(run_ids or reports(warehouse).chosen(ALL), language, full=full)
 
 
 def text_of(page: str) -> str:
@@ -67,16 +97,26 @@ def test_a_report_says_beside_a_standards_ruleset_that_its_rules_are_inferred(wa
     warehouse.record(replace(one, run=replace(one.run, series_id="s-1")))
     warehouse.store_evaluations(warehouse.validate(replace(ALL, ruleset_id=ieee)), actor=TESTER)
 
-    said = text_of(reports(warehouse).write(["one"], ReportLanguage.BOTH, ieee))
+    written = [
+        text_of(reports(warehouse).write(["one"], language, ieee, full=full))
+        for language in (ReportLanguage.EN, ReportLanguage.BOTH)
+        for full in (False, True)
+    ]
 
-    basis = f"{ieee} (rules inferred without the standard's text 规则为推断，未依据标准原文 )"
-    assert said.count(ieee) == said.count(basis) == 3  # identification, the series, the run
+    for said in written[:2]:
+        basis = "rules inferred without the standard's text"
+        # In the summary, in identification, for the series and for the run.
+        assert said.count(ieee) == said.count(f"{ieee} ({basis})") + said.count(f"{ieee}, {basis}") == 4
+    for said in written[2:]:
+        basis = f"{ieee} (rules inferred without the standard's text 规则为推断，未依据标准原文 )"
+        assert said.count(ieee) - 2 == said.count(basis) == 3  # the summary has a sentence in each language
 
 
-def test_a_report_says_who_what_how_fast_and_how_that_is_known(warehouse: Warehouse) -> None:
+@pytest.mark.parametrize("full", [False, True])
+def test_a_report_says_who_what_how_fast_and_how_that_is_known(warehouse: Warehouse, full: bool) -> None:
     measured(warehouse)
 
-    said = text_of(report(warehouse))
+    said = text_of(report(warehouse, full=full))
 
     run = warehouse.run("n1-0")
     assert run is not None
@@ -85,7 +125,7 @@ def test_a_report_says_who_what_how_fast_and_how_that_is_known(warehouse: Wareho
         "Laboratory / submitter Lab 3",
         "Runs 11",
         "of them valid 10",
-        "Memory per node 768 GB",
+        "Memory per node 768 GB" if full else "Memory per node: 768 GB",
         "batch_size 256",
         "7,992",  # samples/s of the first run
         "Olympic mean",
@@ -101,23 +141,31 @@ def test_a_report_says_whether_a_series_counts_and_what_checks_found_in_its_lang
     runs = a.records([8000.0, 8100.0, 8050.0], "again")
     warehouse.record_many([replace(each, run=replace(each.run, series_id="s-1")) for each in runs])
 
-    english, chinese, both = (text_of(report(warehouse, "again-1", language=each)) for each in ReportLanguage)
+    english, chinese, both = (
+        text_of(report(warehouse, "again-1", language=each, full=True)) for each in ReportLanguage
+    )
+    short = text_of(report(warehouse, "again-1"))
 
     assert "s-1 · Nodes: 1 · r1.10" in english
     assert "counts · aisbench/1" in english
+    assert "s-1 · r1.10" in short
+    assert "V08 warning 5 valid runs: 3 of 3 runs" in short
     assert "V08 warning 5 valid runs 3 of 3 runs" in english, "over the whole series, of which one run is reported"
     assert "V08 警告 5 次有效运行 3 次运行中有 3 次" in chinese
     assert "V08 warning 警告 5 valid runs 5 次有效运行 3 of 3 runs 3 次运行中有 3 次" in both
 
 
+@pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("language", ReportLanguage)
-def test_names_cannot_become_markup_and_nothing_is_loaded(warehouse: Warehouse, language: ReportLanguage) -> None:
+def test_names_cannot_become_markup_and_nothing_is_loaded(
+    warehouse: Warehouse, language: ReportLanguage, full: bool
+) -> None:
     asked = {"created_by": HOSTILE, "flavor": HOSTILE, "parameters": {"epoch_size": 90, "x": HOSTILE}}
     warehouse.record(
         replace(a.record(HOSTILE, **asked), described=stated_of({"submitter": HOSTILE}))  # type: ignore[arg-type]
     )
 
-    page = report(warehouse, HOSTILE, language=language)
+    page = report(warehouse, HOSTILE, language=language, full=full)
 
     elements = list(ElementTree.fromstring(re.sub(r"<meta[^>]*>|<!doctype html>", "", page)).iter())  # noqa: S314  # our own
     assert {each.tag for each in elements} <= ELEMENTS
@@ -135,7 +183,7 @@ def test_a_name_that_never_ends_stands_whole_in_one_place_and_cut_in_narrow_colu
     text = text_of(report(warehouse, "long", language=ReportLanguage.BOTH))
 
     assert text.count(name) == 1
-    assert text.count("训") < 5_000 + 2 * 600 + 4 * 80
+    assert text.count("训") < 5_000 + 2 * 600 + 12 * 80
 
 
 def test_rehearsals_are_marked_on_every_page_and_never_mix_with_measurements(warehouse: Warehouse) -> None:
@@ -182,14 +230,15 @@ def test_what_cannot_be_reported_is_said(warehouse: Warehouse) -> None:
 def test_runs_without_a_result_are_reported_too(warehouse: Warehouse) -> None:
     warehouse.record_many([a.record("failed", with_result=False), a.imported("old", stated=("mode",))])
 
-    assert "failed: incomplete" in text_of(report(warehouse, "failed"))
+    assert "failed: incomplete" in text_of(report(warehouse, "failed", full=True))
+    assert "1 run does not count (№ 1; modelarts.kat1.8xlarge): not completed" in text_of(report(warehouse, "failed"))
     assert "– × –" in text_of(report(warehouse, "old"))
 
 
 def test_every_word_is_in_both_languages() -> None:
     chinese = {key: label_in_chinese(f"report.{key}", "") for key in WORDS}
     assert not [key for key in WORDS if not WORDS[key] or (chinese[key].isascii() and key not in "n of")]
-    files = [*TEMPLATES.iterdir(), TEMPLATES.parent / "view.py"]
+    files = [*TEMPLATES.iterdir(), TEMPLATES.parent / "view.py", TEMPLATES.parent / "appendix.py"]
     source = "".join(file.read_text("utf-8") for file in files)
     known = {*Validity, *CheckLevel}
     left_over = {key for key in WORDS if not re.search(rf"[\"']{key}[\"']", source)} - known
@@ -209,9 +258,13 @@ def test_every_value_is_escaped(text: str, attribute: str) -> None:
 @given(st.lists(st.one_of(st.none(), st.floats(1e-100, 1e100)), max_size=90), st.floats(1e-100, 1e100))
 def test_charts_are_drawings_for_any_numbers(values: list[float | None], mean: float) -> None:
     rows = [charts.Bar("run", value, True, mean, mean * 0.9, mean * 1.1) for value in values]
+    groups = [
+        charts.GroupBar("group", (value,), value, mean * 0.9, mean * 1.1) for value in values if value is not None
+    ]
     cards = [charts.Strip("run", (value,)) for value in values if value is not None]
 
-    drawings = [*charts.bars(rows, "samples/s"), *charts.strips(cards, "samples/s")]
+    drawings = [drawing for draw in (charts.bars(rows, "u"), charts.strips(cards, "u"), charts.groups(groups, "u"))
+                for drawing in draw]  # fmt: skip
 
     assert len(charts.bars(rows, "u")) == -(-len(rows) // charts.MAX_ROWS)
     macros = environment().get_template("macros.html.jinja").make_module({"language": "en"})

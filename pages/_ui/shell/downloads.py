@@ -5,11 +5,13 @@ from io import BytesIO
 
 import streamlit as st
 
+from aisbench_core.errors import AisbenchError
 from aisbench_core.report.words import MAX_RUNS, ReportLanguage
 from aisbench_core.warehouse.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
+from pages._ui.shell.errors import show_sentence
 from pages._ui.shell.words import t
 
 FORMATS = {
@@ -21,6 +23,8 @@ FORMATS = {
 
 LARGE = 5_000  # runs; writing a workbook of more takes longer than somebody waits without being told why
 PREPARED = "export-prepared"  # where the session has the last large workbook, and what it is of
+
+REPORT_FORMATS = {"html": "text/html", "pdf": "application/pdf"}
 
 
 def show_results_export(query: BoardQuery) -> None:
@@ -83,14 +87,29 @@ def _report(run_ids: Callable[[], list[str]], query: BoardQuery, count: int) -> 
     language = url.choice(
         st.radio, "report", label, ReportLanguage, lambda name: t(f"report.{name}"), default=default, horizontal=True
     )
+    form = url.choice(st.radio, "report_format", t("report.format"), REPORT_FORMATS, str.upper, horizontal=True)
+    full = url.toggle("report_full", t("report.full"))
+    reports = core().reports
+    is_ready = 1 <= count <= MAX_RUNS
+    if form == "pdf":
+        try:
+            reports.check_pdf()
+        except AisbenchError as error:  # before the button is pressed: a failed download says nothing
+            show_sentence(error)
+            is_ready = False
+
+    def content() -> str | bytes:
+        write = reports.write_pdf if form == "pdf" else reports.write
+        return write(run_ids(), language, query.ruleset_id, full=full)
+
     st.caption(t("report.hint", most=MAX_RUNS, count=count))
     st.download_button(
         t("report.download"),
-        data=lambda: core().reports.write(run_ids(), language, query.ruleset_id),
-        file_name=file_name("report", query.region, query.rehearsal, core().clock(), "html"),
-        mime="text/html",
+        data=content,
+        file_name=file_name("report", query.region, query.rehearsal, core().clock(), form),
+        mime=REPORT_FORMATS[form],
         key="report-file",
-        disabled=not 1 <= count <= MAX_RUNS,
+        disabled=not is_ready,
         on_click="ignore",
         icon=":material/print:",
     )

@@ -1,0 +1,180 @@
+"""The report's first page and its appendix: sentences to send on, hardware in every table, few pages, also as PDF."""
+
+import io
+import random
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from pypdf import PdfReader
+
+from aisbench_core.errors import ConfigError
+from aisbench_core.model import stated_of
+from aisbench_core.report import pdf
+from aisbench_core.report.cells import few, natural, ranges
+from aisbench_core.report.reports import Reports
+from aisbench_core.report.sentences import Side, difference_sentence
+from aisbench_core.report.words import ReportLanguage
+from aisbench_core.statistics.difference import difference
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+
+NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
+HOSTILE = "<b>&amp;</b><script>alert(1)</script>{{ 7 * 7 }} url(http://example.com/x)"
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(tmp_path / "warehouse.duckdb")
+
+
+def lab(warehouse: Warehouse, count: int, sizes: tuple[int, ...] = (8,)) -> list[str]:
+    """Runs of two versions, of which r2.1 is 4.3 % slower, on each of the sizes; their ids."""
+    noise, runs = random.Random(1), []
+    for number in range(count):
+        version, nodes = ("r2.0", "r2.1")[number % 2], sizes[number // 2 % len(sizes)]
+        base = 1000 * (0.957 if version == "r2.1" else 1) * (1 - nodes / 200) * (1 + noise.gauss(0, 0.005))
+        run = a.record(
+            f"r20260301-{number:06}-abcdef", node_count=nodes, flavor="snt9b", framework_version=version,
+            throughputs=[base + noise.gauss(0, 3) for _ in range(8 * nodes)],
+            created_at=a.T0 + timedelta(hours=number), with_result=number % 40 != 37,
+        )  # fmt: skip
+        if number % 5 == 0:
+            run = replace(run, run=replace(run.run, series_id=f"s-{number // 50}"))
+        runs.append(replace(run, described=stated_of({"submitter": "实验室 3", "host_memory_capacity": "768 GB"})))
+    warehouse.record_many(runs)
+    return [run.run.run_id for run in runs]
+
+
+def reports(warehouse: Warehouse) -> Reports:
+    return Reports(warehouse, lambda: NOW)
+
+
+def pages(content: bytes) -> list[str]:
+    return [re.sub(r"\s+", " ", page.extract_text()) for page in PdfReader(io.BytesIO(content)).pages]
+
+
+def tables(page: str) -> list[str]:
+    root = ElementTree.fromstring(re.sub(r"<meta[^>]*>|<!doctype html>", "", page))  # noqa: S314 (our own page)
+    return [" ".join(table.itertext()) for table in root.iter("table")]
+
+
+def test_the_first_page_begins_with_the_sentence_and_has_statistics_and_charts(warehouse: Warehouse) -> None:
+    runs = lab(warehouse, 8)
+
+    english, chinese, both = (pages(reports(warehouse).write_pdf(runs, each)) for each in ReportLanguage)
+
+    assert max(map(len, (english, chinese, both))) <= 4
+    first = english[0]
+    assert re.search(r"Summary \S+ mindspore r2.1 is 4.\d % slower than r2.0 on 8 × 8 snt9b \(95 % interval: ", first)
+    assert "4 and 4 runs)" in first
+    assert "8 of 8 runs are valid (ruleset aisbench/1)" in first
+    for part in ("Statistics over the valid runs", "Throughput of each configuration", "实验室 3"):
+        assert part in first
+    assert "在 8 × 8 snt9b 上" in chinese[0]
+    assert "比 r2.0 慢 4" in chinese[0]
+    assert "Summary" not in chinese[0]
+    assert "slower than" in both[0]
+    assert "比 r2.0 慢" in both[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ReportLanguage)
+def test_185_runs_fit_on_12_pages_and_none_is_left_out(warehouse: Warehouse, language: ReportLanguage) -> None:
+    runs = lab(warehouse, 185, sizes=(1, 2, 4, 8, 10))
+
+    printed = pages(reports(warehouse).write_pdf(runs, language))
+
+    assert len(printed) <= 12
+    whole = re.sub(r"\s", "", "".join(printed))
+    assert [run_id for run_id in runs if run_id not in whole] == []
+    hashes = [run.record_sha256 for run in map(warehouse.run, runs) if run]
+    assert [each for each in hashes if each not in whole] == []
+    for number, text in enumerate(printed, start=1):
+        assert f"{number} / {len(printed)}" in text
+
+
+def test_every_table_says_on_what_hardware(warehouse: Warehouse) -> None:
+    runs = lab(warehouse, 40, sizes=(1, 2))
+
+    page = reports(warehouse).write(runs, ReportLanguage.EN)
+
+    found = tables(page)
+    assert len(found) >= 10
+    assert [table for table in found if "snt9b" not in table] == []
+
+
+def test_node_counts_are_in_the_order_of_numbers(warehouse: Warehouse) -> None:
+    page = reports(warehouse).write(lab(warehouse, 40, sizes=(10, 2, 1)), ReportLanguage.EN)
+
+    labels = re.findall(r">(r2.\d · \d+ × 8) snt9b</text>", page)
+    assert labels == [f"{version} · {nodes} × 8" for nodes in (1, 2, 10) for version in ("r2.0", "r2.1")]
+
+
+def test_what_does_not_count_is_said_with_its_reason(warehouse: Warehouse) -> None:
+    good, bad = a.records([8000.0, 8100.0], "good"), a.record("bad", throughputs=[1000.0] * 8, accuracy=7.0)
+    warehouse.record_many([*good, bad])
+
+    english, chinese = (
+        reports(warehouse).write(["good-0", "good-1", "bad"], each) for each in (ReportLanguage.EN, ReportLanguage.ZH)
+    )
+
+    assert "2 of 3 runs are valid (ruleset aisbench/1); invalid: 1" in english
+    assert re.search(r"1 run does not count \(№ \d; \S+\): V\d\d failed, expected .+, found ", english)
+    assert "3 次运行中有 2 次有效" in chinese
+
+
+def test_a_configuration_is_one_row_over_all_series(warehouse: Warehouse) -> None:
+    runs = a.records([8000.0, 8100.0, 8050.0, 8070.0], "again")
+    warehouse.record_many([replace(r, run=replace(r.run, series_id=f"s-{n // 2}")) for n, r in enumerate(runs)])
+
+    page = reports(warehouse).write([run.run.run_id for run in runs], ReportLanguage.EN)
+
+    overall, per_series = (table for table in tables(page) if "Olympic mean" in table)
+    assert "4 / 5" in overall
+    assert "8,055" in overall
+    assert per_series.count("2 / 5") == 2
+
+
+def test_hostile_names_are_printed_as_they_read_and_load_nothing(warehouse: Warehouse) -> None:
+    run = a.record("one", flavor=HOSTILE, created_by=HOSTILE, parameters={"epoch_size": 90, "x": HOSTILE})
+    warehouse.record(replace(run, described=stated_of({"submitter": HOSTILE})))
+
+    printed = "".join(pages(reports(warehouse).write_pdf(["one"], ReportLanguage.BOTH)))
+
+    assert "alert(1)" in printed
+    assert "{{ 7 * 7 }}" in printed
+    assert "49" not in printed.split("Identification", 1)[0]
+
+
+def test_a_page_that_would_load_something_is_not_helped() -> None:
+    printed = pdf.printed('<html><body><img src="http://127.0.0.1:1/x.png" alt="no picture"/>text</body></html>')
+
+    assert "text" in pages(printed)[0]
+
+
+def test_chinese_without_a_font_is_an_error_that_names_one() -> None:
+    # A private letter stands for what no font has: only Chinese ones matter, so that an emoji does not stop a report.
+    assert pages(pdf.printed("<html><body>fine \ue123</body></html>"))
+    with pytest.raises(ConfigError, match="fonts-wqy-microhei"):
+        pdf.printed("<html><body>\u9ffe \u9ffd</body></html>")
+
+
+def test_a_ratio_has_no_negative_end_and_a_small_difference_is_none() -> None:
+    one, other = Side("a", "r2.1", "8 × 8 snt9b", 3), Side("b", "r2.0", "8 × 8 snt9b", 3)
+    wide = difference([100.0, 300.0, 10.0], [50.0, 1.0, 20.0])
+    small = difference([100.0, 101.0, 99.0], [100.0, 101.5, 99.0])
+    assert wide is not None
+    assert small is not None
+
+    assert wide.ratio[1] > 0
+    assert str(difference_sentence(small, one, other)).startswith("No difference between r2.1 and r2.0 on 8 × 8 snt9b")
+
+
+def test_numbers_are_joined_to_ranges_and_sorted_as_numbers() -> None:
+    assert ranges([5, 1, 2, 3, 9, 8]) == "1–3, 5, 8–9"
+    assert sorted(["r1.10", "r1.9", "", "r10"], key=lambda name: natural([name])) == ["", "r1.9", "r1.10", "r10"]
+    assert few(["a", "b", "a", "c", "d"]) == "a; b; c; …"
