@@ -13,11 +13,17 @@ from pages._ui.shell.words import t
 saved_views.show_title(SCALING, t("scaling.title"))
 regions = recorded_regions()
 choice.open_run()
-region = choose_region(regions)
-query = choose_facets(region, "model", "workload", "flavor", limit=choice.MAX_CONFIGURATIONS)
+# Two lines of choices, so that the answer and the chart stand above the fold.
+left, right = st.columns([2, 3])
+with left:
+    region = choose_region(regions)
+with right:
+    query = choose_facets(region, "model", "workload", "flavor", limit=choice.MAX_CONFIGURATIONS)
 saved_views.show_missing()
 show_rehearsal(region)
-row = choice.choose_configuration(query)
+left, right = st.columns([4, 1])
+with left:
+    row = choice.choose_configuration(query)
 if row is None:
     st.stop()
 
@@ -25,9 +31,15 @@ scalings = cached(core().warehouse.scaling, row.configuration)
 names = choice.curve_names([scaling for scaling in scalings if scaling.points])
 curves = choice.choose_curves(scalings, names)
 if curves:
-    nodes = choice.choose_nodes(curves)
-    results.show_law(curves, nodes, names)
-    results.show_scaling_charts(curves, nodes, names)
+    with right:
+        nodes = choice.choose_nodes(curves)
+    law, chart = st.container(), st.container()
+    if len(curves) > 1:  # several laws would push the chart below the fold
+        law, chart = chart, law
+    with law:
+        results.show_law(curves, nodes, names)
+    with chart:
+        results.show_scaling_charts(curves, nodes, names)
     results.show_numbers(curves, names)
     results.show_predictions(curves, nodes, names)
 results.show_left_out(scalings)

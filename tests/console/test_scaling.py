@@ -135,3 +135,35 @@ def test_a_curve_of_imported_results_is_called_so(open_page: OpenPage, data_dir:
 def app_region(warehouse: Warehouse) -> str:
     """The first region as the address names it."""
     return warehouse.regions()[0].region
+
+
+def test_the_newest_version_of_each_flavor_is_drawn_unless_it_was_hardly_measured(
+    open_page: OpenPage, data_dir: Path
+) -> None:
+    counts = {"r1.9": (1, 2, 4, 8), "r1.10": (1, 2, 4), "r1.11": (1, 2)}
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(
+        [
+            record
+            for flavor in ("kat1", "kat2")
+            for version, nodes in counts.items()
+            for n in nodes
+            for record in a.records(
+                lawful(n), f"{flavor}-{version}-{n}", node_count=n, framework_version=version, flavor=flavor
+            )
+        ]
+    )
+
+    app = open_page("scaling")
+
+    said = [alert.value.split(" – ")[0] for alert in app.info]
+    assert sorted(said) == ["**r1.10 · kat1 · 8 cards per node**", "**r1.10 · kat2 · 8 cards per node**"]
+
+
+def test_a_single_node_count_is_no_curve_and_the_page_says_what_is_missing(open_page: OpenPage, data_dir: Path) -> None:
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(a.records(lawful(2), node_count=2))
+
+    app = open_page("scaling")
+
+    assert "Measured on 2 node(s) only: a curve needs a second node count" in app.info[0].value
+    assert not app.get("vega_lite_chart")
+    assert list(table(app)["Nodes"]) == [2]

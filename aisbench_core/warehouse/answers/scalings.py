@@ -3,6 +3,7 @@
 Throughputs are in the workload's own unit, shares and efficiencies fractions. None is "not measured" or "unknown".
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,6 +14,8 @@ from aisbench_core.statistics.amdahl import AmdahlFit, FitProblem
 from aisbench_core.warehouse.answers.boards import ASPECTS, named
 from aisbench_core.warehouse.answers.compared import RunDot
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration, short_id, without_launched
+
+FITTED = 3  # node counts from which on a law can be fitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +134,16 @@ class Scaling:
     def largest(self) -> int:
         """The largest node count that was measured; larger ones are extrapolated. 0 without any."""
         return self.points[-1].node_count if self.points else 0
+
+
+def newest_curves(curves: Sequence[Scaling]) -> list[Scaling]:
+    """For each hardware the newest version on FITTED node counts or more; where none has so many, on the most."""
+    by_hardware: defaultdict[tuple[str, str, int | None], list[Scaling]] = defaultdict(list)
+    for curve in curves:
+        by_hardware[curve.query.flavor, curve.query.pool_id, curve.query.cards_per_node].append(curve)
+
+    def rank(curve: Scaling) -> tuple[int, list[int]]:
+        version = [int(number) for number in re.findall(r"\d+", curve.query.framework_version)]
+        return min(len(curve.points), FITTED), version
+
+    return [max(several, key=rank) for several in by_hardware.values()]

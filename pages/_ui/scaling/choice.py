@@ -8,7 +8,7 @@ from aisbench_core.formats import clipped
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.boards import hardware
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
-from aisbench_core.warehouse.answers.scalings import ConfigurationRow, Scaling, ScalingQuery, systems
+from aisbench_core.warehouse.answers.scalings import ConfigurationRow, Scaling, ScalingQuery, newest_curves, systems
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
@@ -69,12 +69,12 @@ def choose_configuration(query: BoardQuery) -> ConfigurationRow | None:
 
 
 def choose_curves(scalings: Sequence[Scaling], names: Mapping[str, str]) -> list[Scaling]:
-    """Up to MAX_CURVES versions and kinds of hardware; unless chosen, the one on most node counts."""
+    """Up to MAX_CURVES versions and kinds of hardware; unless chosen, the newest version of each hardware."""
     curves = {curve.query.id: curve for curve in scalings if curve.points}
     _update_old_ids(curves)
-    label, ids = t("scaling.curves", most=MAX_CURVES), list(curves)
-    help_text = t("scaling.curves_help")
-    chosen = url.choices("curve", label, ids, names.__getitem__, default=ids[:1], most=MAX_CURVES, help=help_text)
+    label, help_text = t("scaling.curves", most=MAX_CURVES), t("scaling.curves_help")
+    default = [curve.query.id for curve in newest_curves([*curves.values()])][:MAX_CURVES]
+    chosen = url.choices("curve", label, [*curves], names.__getitem__, default=default, most=MAX_CURVES, help=help_text)
     return [curves[curve_id] for curve_id in chosen]
 
 
@@ -82,7 +82,7 @@ def choose_nodes(curves: Sequence[Scaling]) -> int:
     """The node count to predict up to; twice the largest that was measured, unless another is entered."""
     default = 2.0 * max(curve.largest for curve in curves)
     label = t("scaling.ahead_to")
-    return int(url.number("at", label, default, MAX_NODES, 1.0, digits="%.0f", step=1.0, width=280))
+    return int(url.number("at", label, default, MAX_NODES, 1.0, digits="%.0f", step=1.0))
 
 
 def curve_names(curves: Sequence[Scaling]) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, percent
+from aisbench_core.formats import MISSING, number, percent
 from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names
@@ -22,18 +22,22 @@ def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """For each curve the serial share and the prediction, or why there is none."""
     for curve in curves:
         text = f"**{plain(names[curve.query.id])}** – {' '.join(_law(curve, nodes))}"
-        if curve.fit.problem:
+        if len(curve.points) == 1:
+            only = t("scaling.one_point", nodes=curve.largest)
+            st.info(f"**{plain(names[curve.query.id])}** – {only}", icon=":material/add_chart:")
+        elif curve.fit.problem:
             st.warning(text, icon=":material/question_mark:")
         else:
             st.info(text, icon=":material/trending_up:")
-    st.caption(t("scaling.law_legend"))
 
 
 def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
-    """Throughput with every single run; then speed-up and efficiency, each against ideal."""
-    named = [(names[curve.query.id], curve) for curve in curves]
+    """Throughput with every single run, speed-up and efficiency against ideal; one node count is no curve."""
+    named = [(names[curve.query.id], curve) for curve in curves if len(curve.points) > 1]
+    if not named:
+        return
     charts.draw(curve_charts.throughput(named, nodes), text=t("scaling.chart_throughput"))
-    st.caption(t("scaling.legend"))
+    st.caption(f"{t('scaling.legend')} {t('scaling.law_legend')}")
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
     if sampled:
         st.caption(t("scaling.sampled", hidden=sampled))
@@ -98,16 +102,21 @@ def _law(curve: Scaling, nodes: int) -> Iterator[str]:
     share = fit.serial
     if share is None or share.high is None:
         return
-    values = {"share": percent(share.value), "low": percent(share.low), "high": percent(share.high)}
-    yield t("scaling.share", parallel=percent(1 - share.value), **values)
+    values = {"share": _short(100 * share.value), "low": _short(100 * share.low), "high": _short(100 * share.high)}
+    yield t("scaling.share", **values)
     speed_up = fit.speed_up(nodes, base)
     if speed_up:
         key = "scaling.extrapolated" if nodes > curve.largest else "scaling.interpolated"
-        low, high = f"{speed_up.low:.3g}", f"{speed_up.high:.3g}"
+        low, high = _short(speed_up.low), _short(speed_up.high)
         yield t(key, largest=curve.largest, low=low, high=high, nodes=nodes, base=base)
     limit = fit.limit(base)
     if limit and limit.high:
-        yield t("scaling.limit", low=f"{limit.low:.3g}", high=f"{limit.high:.3g}", base=base)
+        yield t("scaling.limit", low=_short(limit.low), high=_short(limit.high), base=base)
+
+
+def _short(value: float | None) -> str:
+    """A number in a sentence, to three digits: 57.6, 2,470."""
+    return MISSING if value is None else number(float(f"{value:.3g}"))
 
 
 def _cells(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:
