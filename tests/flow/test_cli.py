@@ -91,6 +91,8 @@ def test_two_runs_side_by_side_and_as_csv(shell: CommandLine, sandbox: SandboxPr
     reported = shell.type("report", one, two, "--lang", "en", "-o", str(tmp_path / "report.html"))
     assert reported.stderr == "2 runs reported\n"
     assert two in (tmp_path / "report.html").read_text("utf-8")
+    shell.type("report", one, "--lang", "en", "-o", str(tmp_path / "report.pdf"))
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF-")
     assert "报告" in shell.type("report", "--nodes", "2", "--lang", "zh").stdout
 
     (shell.data_dir / "warehouse.duckdb").unlink()
