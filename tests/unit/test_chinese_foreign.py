@@ -110,7 +110,8 @@ def test_no_foreign_text_is_rewritten(said: str) -> None:
 def test_no_value_in_a_sentence_is_rewritten(data: st.DataObject) -> None:
     english = data.draw(st.sampled_from(WITH_VALUES))
     values = [data.draw(VALUES[kind]) for kind in PLACEHOLDER.findall(english)]
-    assume(english[0] != "{" or not values[0].startswith(STATES))
+    # In front, `0: 0` reads as a name and a sentence about it, which only messages with values keep apart.
+    assume(english[0] != "{" or not (values[0].startswith(STATES) or ": " in values[0]))
     filling = iter(values)
     said = PLACEHOLDER.sub(lambda _: next(filling), english)
 
