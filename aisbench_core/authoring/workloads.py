@@ -1,7 +1,7 @@
 """The registry of workloads: every folder with a `workload.yaml`, shipped or the user's own."""
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -194,16 +194,11 @@ class Workloads:
     def _load(self) -> dict[Path, Workload | AisbenchError]:
         files = sorted((file for folder in self._folders for file in _manifests(folder)), key=_name)
         self._read = {file: self._fresh(file) for file in files}
-        loaded = {
-            file: _hidden(file) if self._is_hidden(file, files) else workload
-            for file, (_, workload) in self._read.items()
-        }
+        loaded: dict[Path, Workload | AisbenchError] = {}
+        for file, (_, workload) in self._read.items():
+            shipped = self._folders[0] / _name(file) / MANIFEST
+            loaded[file] = _hidden(file) if file != shipped and shipped in files else workload
         return {**loaded, **self._joined}
-
-    def _is_hidden(self, file: Path, files: Collection[Path]) -> bool:
-        """Whether a shipped workload has the same name."""
-        shipped = self._folders[0] / _name(file) / MANIFEST
-        return file != shipped and shipped in files
 
     def _fresh(self, file: Path) -> tuple[int, Workload | AisbenchError]:
         try:

@@ -78,7 +78,10 @@ def probe(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: flo
     try:
         return _get(address, proxy, trust, seconds, clock)
     except ssl.SSLCertVerificationError as error:
-        result = _get(address, proxy, _any_trust(), seconds, clock)
+        any_trust = ssl.create_default_context()
+        any_trust.check_hostname = False
+        any_trust.verify_mode = ssl.CERT_NONE
+        result = _get(address, proxy, any_trust, seconds, clock)
         return ServerProbe(result.seconds, result.ahead, None, error.verify_message or str(error))
 
 
@@ -106,15 +109,9 @@ def _connection(address: str, proxy: Proxy | None, trust: ssl.SSLContext, second
     else:
         connection = http.client.HTTPSConnection(*first, timeout=seconds, context=trust)
     if proxy:
-        connection.set_tunnel(host, port, _proxy_headers(proxy))
+        pair = b64encode(f"{proxy.username}:{proxy.password or ''}".encode()).decode()
+        connection.set_tunnel(host, port, {"Proxy-Authorization": f"Basic {pair}"} if proxy.username else {})
     return connection
-
-
-def _proxy_headers(proxy: Proxy) -> dict[str, str]:
-    if not proxy.username:
-        return {}
-    pair = f"{proxy.username}:{proxy.password or ''}".encode()
-    return {"Proxy-Authorization": f"Basic {b64encode(pair).decode()}"}
 
 
 def _expiry(sock: object) -> datetime | None:
@@ -134,10 +131,3 @@ def _ahead(date: str | None, middle: datetime) -> float | None:
         return None
     server = server.replace(tzinfo=UTC) if server.tzinfo is None else server
     return (server - middle).total_seconds() + 0.5  # the header has whole seconds, rounded down
-
-
-def _any_trust() -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context

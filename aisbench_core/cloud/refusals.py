@@ -36,6 +36,7 @@ class Ignoring:
     def __enter__(self) -> None:
         pass
 
+    # Not @contextmanager: only `-> bool` tells mypy that the code after the block is reached.
     def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
         return isinstance(error, CloudRejected) and error.code in self._codes
 
@@ -178,7 +179,11 @@ class Refusals:
 
     def __init__(self, service: str, address: str, credentials: Credentials) -> None:
         self._service = Message("{service} at {address}", service=service, address=address)
-        self._secrets = tuple(_secrets(credentials))
+        self._secrets = tuple(
+            secret.get_secret_value()
+            for secret in (credentials.access_key, credentials.secret_key, credentials.security_token)
+            if secret and secret.get_secret_value()
+        )
 
     def refused(self, operation: str, status: int | None, code: str, message: str, request_id: str) -> CloudError:
         row = row_for(status, code)
@@ -215,12 +220,6 @@ class Refusals:
         for secret in self._secrets:
             text = text.replace(secret, "…")
         return _web_page(text) or _shortened(text, LONGEST_MESSAGE)
-
-
-def _secrets(credentials: Credentials) -> Iterable[str]:
-    for secret in (credentials.access_key, credentials.secret_key, credentials.security_token):
-        if secret and secret.get_secret_value():
-            yield secret.get_secret_value()
 
 
 def _web_page(text: str) -> Message | None:

@@ -140,14 +140,7 @@ def online_flavor(subject: OnlineSubject) -> Iterator[Violation]:
     flavor = subject.spec.flavor
     # Flavors of dedicated pools are in no list of the region.
     if flavor and not subject.offline.flavor and not flavor.startswith(resources.POOL_FLAVOR):
-        offered = ", ".join(flavor.flavor_id for flavor in subject.offline.flavors) or Message("none")
-        message = Message(
-            "{flavor!r} is not offered by {region}; offered: {offered}",
-            flavor=flavor,
-            region=subject.offline.profile.region,
-            offered=offered,
-        )
-        yield Violation(message)
+        yield Violation(resources.not_offered(subject.offline))
 
 
 @rule("online.engine", Level.ERROR, "engine_version", Source.REGION)

@@ -8,7 +8,7 @@ from aisbench_core.cloud.job_fields import sdk_v1_arguments
 from aisbench_core.cloud.modelarts_client import ignore_reply
 from aisbench_core.cloud.modelarts_package import sdk_replies
 from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
-from aisbench_core.cloud.modelarts_v1 import v1_calls, v1_replies
+from aisbench_core.cloud.modelarts_v1 import v1_replies, v1_requests
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus
@@ -32,20 +32,19 @@ class SdkV1Calls:
         statuses: str | None,  # noqa: ARG002  # the protocol's
     ) -> list[JobStatus]:
         """One page of jobs in any status: the package can filter by only one."""
-        query: dict[str, Any] = {"per_page": v1_calls.PAGE, "page": number, "sortBy": "create_time", "order": "desc"}
+        query: dict[str, Any] = {"per_page": v1_requests.PAGE, "page": number, "sortBy": "create_time", "order": "desc"}
         if search:
-            query["search_content"] = search[: v1_calls.LONGEST_SEARCH]
+            query["search_content"] = search[: v1_requests.LONGEST_SEARCH]
         return self._calls.ask(operation, "v1_jobs", v1_replies.listing, **query)
 
     def versions(self, operation: Message, job_id: str) -> list[JobVersion]:
-        job, _ = v1_calls.numbers(operation, job_id)
+        job = _ids(operation, job_id)["job_id"]
         return self._calls.ask(operation, "v1_versions", v1_replies.versions, job_id=job)
 
     def version(self, operation: Message, job_id: str) -> JobVersion:
         """One version, with its metrics if the package passes them on."""
-        job, version = v1_calls.numbers(operation, job_id)
-        arguments = {"job_id": job, "version_id": version}
-        return self._calls.ask(operation, "v1_version", lambda reply: v1_replies.version(reply, job), **arguments)
+        ids = _ids(operation, job_id)
+        return self._calls.ask(operation, "v1_version", lambda reply: v1_replies.version(reply, ids["job_id"]), **ids)
 
     def create(self, operation: Message, job: JobRequest) -> JobStatus:
         self._check_offers(operation, job)
@@ -53,36 +52,26 @@ class SdkV1Calls:
 
     def create_version(self, operation: Message, job_id: str, previous: int, job: JobRequest) -> JobStatus:
         self._check_offers(operation, job)
-        return self._calls.ask(
-            operation,
-            "v1_create_version",
-            _created,
-            job_id=v1_calls.numbers(operation, job_id)[0],
-            pre_version_id=previous,
-            job_desc=job.spec.description,
-            **sdk_v1_arguments(job),
-        )
+        version = {"job_id": _ids(operation, job_id)["job_id"], "pre_version_id": previous}
+        arguments = {**version, "job_desc": job.spec.description, **sdk_v1_arguments(job)}
+        return self._calls.ask(operation, "v1_create_version", _created, **arguments)
 
     def stop(self, operation: Message, job_id: str) -> None:
-        job, version = v1_calls.numbers(operation, job_id)
-        self._calls.ask(operation, "v1_stop", ignore_reply, job_id=job, version_id=version)
+        self._calls.ask(operation, "v1_stop", ignore_reply, **_ids(operation, job_id))
 
     def delete_version(self, operation: Message, job_id: str) -> None:
-        job, version = v1_calls.numbers(operation, job_id)
-        self._calls.ask(operation, "v1_delete_version", ignore_reply, job_id=job, version_id=version)
+        self._calls.ask(operation, "v1_delete_version", ignore_reply, **_ids(operation, job_id))
 
     def delete_job(self, operation: Message, job_id: str) -> None:
-        self._calls.ask(operation, "v1_delete", ignore_reply, job_id=v1_calls.numbers(operation, job_id)[0])
+        self._calls.ask(operation, "v1_delete", ignore_reply, job_id=_ids(operation, job_id)["job_id"])
 
     def log(self, operation: Message, job_id: str, name: str) -> str:
         """The newest part of a log; empty if there is none of this name, or the package has no calls for logs."""
-        job, version = v1_calls.numbers(operation, job_id)
-        arguments = {"job_id": job, "version_id": version}
+        ids = _ids(operation, job_id)
         with suppress(MissingFeature):
-            if name in self._calls.ask(operation, "v1_log_names", v1_replies.log_names, **arguments):
-                return self._calls.ask(
-                    operation, "v1_log", v1_replies.log_text, **arguments, log_file=name, start_byte=NEWEST
-                )
+            if name in self._calls.ask(operation, "v1_log_names", v1_replies.log_names, **ids):
+                newest = {"log_file": name, "start_byte": NEWEST}
+                return self._calls.ask(operation, "v1_log", v1_replies.log_text, **ids, **newest)
         return ""
 
     def flavors(self) -> Sequence[Flavor]:
@@ -100,15 +89,18 @@ class SdkV1Calls:
         # unknown ones.
         spec = job.spec
         if not spec.pool_id:
-            v1_calls.require_offered(
-                operation, spec.flavor, [flavor.flavor_id for flavor in self.flavors()], v1_calls.CHOOSE_FLAVOR
-            )
+            offered = [flavor.flavor_id for flavor in self.flavors()]
+            v1_requests.require_offered(operation, spec.flavor, offered, v1_requests.CHOOSE_FLAVOR)
         if not spec.image_url:
             offered = [f"{engine.name} {engine.version}" for engine in self.engines()]
-            v1_calls.require_offered(
-                operation, f"{spec.engine_name} {spec.engine_version}", offered, v1_calls.CHOOSE_ENGINE
-            )
+            name = f"{spec.engine_name} {spec.engine_version}"
+            v1_requests.require_offered(operation, name, offered, v1_requests.CHOOSE_ENGINE)
 
 
 def _created(reply: Any) -> JobStatus:
     return v1_replies.version(reply, str(reply["job_id"])).status
+
+
+def _ids(operation: Message, job_id: str) -> dict[str, str]:
+    job, version = v1_requests.numbers(operation, job_id)
+    return {"job_id": job, "version_id": version}

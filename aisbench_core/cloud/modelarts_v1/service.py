@@ -7,9 +7,8 @@ from datetime import datetime
 
 from aisbench_core.cloud.job_pages import find_jobs, pages
 from aisbench_core.cloud.modelarts_v1 import v1_replies
-from aisbench_core.cloud.modelarts_v1.v1_calls import PAGE, V1Calls
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
-from aisbench_core.cloud.modelarts_v1.v1_requests import V1Requests
+from aisbench_core.cloud.modelarts_v1.v1_requests import PAGE, V1Calls, V1Requests
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Phase, Pool

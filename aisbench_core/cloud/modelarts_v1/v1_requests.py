@@ -1,20 +1,23 @@
-"""V1Calls as requests: the official SDK has no methods for API v1, but signs and sends them."""
+"""The calls of API v1 as requests: the official SDK has no methods for them, but signs and sends them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from huaweicloudsdkmodelarts.v1 import ListPoolsRequest
 
 from aisbench_core.cloud.job_fields import v1_configuration
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
-from aisbench_core.cloud.modelarts_v1 import v1_calls, v1_replies
+from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v2 import replies
+from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool
 from aisbench_core.settings import Credentials, Profile
 
+PAGE = 100
+LONGEST_SEARCH = 64  # of search_content
 PREVIEW_LINES = 500  # the maximum of one call
 
 JOBS = "training-jobs"
@@ -25,8 +28,53 @@ SPECS = "job/resource-specs"
 ENGINES = "job/ai-engines"
 TRAINING = "train"  # job_type of specs and engines
 
+CHOOSE_FLAVOR = Message("choose a flavor of this region")
+CHOOSE_ENGINE = Message("choose an engine of this region")
+
 Value = TypeVar("Value")
 Parse = Callable[[Any], Value]
+
+
+class V1Calls(Protocol):
+    """API v1, by requests or by the package `modelarts`. `job_id` is `<job>/<version>`. Raises CloudError."""
+
+    def page(self, operation: Message, number: int, search: str, statuses: str | None) -> list[JobStatus]:
+        """One page of PAGE jobs, newest first, each with its newest version; `number` counts from 1.
+
+        `statuses`: only jobs with these status numbers, separated by commas, if the transport supports it."""
+
+    def versions(self, operation: Message, job_id: str) -> list[JobVersion]:
+        """All versions of a job."""
+
+    def version(self, operation: Message, job_id: str) -> JobVersion:
+        """One version, with its metrics."""
+
+    def create(self, operation: Message, job: JobRequest) -> JobStatus:
+        """A new job with its first version."""
+
+    def create_version(self, operation: Message, job_id: str, previous: int, job: JobRequest) -> JobStatus:
+        """The next version of a job."""
+
+    def stop(self, operation: Message, job_id: str) -> None:
+        """Ask a version to end."""
+
+    def delete_version(self, operation: Message, job_id: str) -> None:
+        """Remove one version of several."""
+
+    def delete_job(self, operation: Message, job_id: str) -> None:
+        """Remove a job with its versions."""
+
+    def log(self, operation: Message, job_id: str, name: str) -> str:
+        """The newest part of a log; empty if there is none of this name."""
+
+    def flavors(self) -> Sequence[Flavor]:
+        """The instance types."""
+
+    def engines(self) -> Sequence[Engine]:
+        """The preset images."""
+
+    def pools(self) -> Sequence[Pool] | None:
+        """The dedicated pools; None if the transport cannot list them."""
 
 
 class V1Requests:
@@ -43,12 +91,12 @@ class V1Requests:
             JOBS,
             v1_replies.listing,
             page=number,
-            per_page=v1_calls.PAGE,
+            per_page=PAGE,
             sortBy="create_time",
             order="desc",
             status=statuses,
             # Finds a superset: the caller compares whole names.
-            search_content=search[: v1_calls.LONGEST_SEARCH] or None,
+            search_content=search[:LONGEST_SEARCH] or None,
             workspace_id=self._workspace_id,
         )
 
@@ -106,12 +154,12 @@ class V1Requests:
         spec, flavor, engine = job.spec, None, None
         if not spec.pool_id:
             specs = self._read(operation, SPECS, v1_replies.spec_numbers, job_type=TRAINING)
-            v1_calls.require_offered(operation, spec.flavor, specs, v1_calls.CHOOSE_FLAVOR)
+            require_offered(operation, spec.flavor, specs, CHOOSE_FLAVOR)
             flavor = specs[spec.flavor]
         if not spec.image_url:
             engines = self._read(operation, ENGINES, v1_replies.engine_numbers, job_type=TRAINING)
             name = f"{spec.engine_name} {spec.engine_version}"
-            v1_calls.require_offered(operation, name, engines, v1_calls.CHOOSE_ENGINE)
+            require_offered(operation, name, engines, CHOOSE_ENGINE)
             engine = engines[name]
         return v1_configuration(job, flavor, engine)
 
@@ -144,9 +192,26 @@ class V1Requests:
 def _path_numbers(operation: Message, job_id: str, path: str) -> dict[str, str]:
     if not job_id:
         return {}
-    job, version = v1_calls.numbers(operation, job_id)
+    job, version = numbers(operation, job_id)
     return {name: part for name, part in (("job", job), ("version", version)) if f"{{{name}}}" in path}
 
 
 def _created(job: JobRequest) -> Parse[JobStatus]:
     return lambda reply: v1_replies.created(reply, job.spec.node_count)
+
+
+def numbers(operation: Message, job_id: str) -> tuple[str, str]:
+    """The ids of job and version in one of our job ids. Raises CloudNotFound for an id of API v2."""
+    job, _, version = job_id.partition("/")
+    if not (job and version):
+        message = Message("{job_id!r} is not a job id of API v1, which is <job>/<version>", job_id=job_id)
+        raise CloudNotFound(message, operation=operation, hint=Message("was it created by another API?"))
+    return job, version
+
+
+def require_offered(operation: Message, name: str, offered: Iterable[str], hint: Message) -> None:
+    """Raise CloudRejected with everything that is offered, if `name` is not."""
+    names = list(offered)
+    if name not in names:
+        message = Message("there is no {wanted}; offered: {offered}", wanted=name, offered=", ".join(names))
+        raise CloudRejected(message, operation=operation, hint=hint)

@@ -77,18 +77,14 @@ def _sdk_v1(spec: RunSpec) -> Iterator[Violation]:
 
 
 def _scheduling(spec: RunSpec) -> Iterator[Violation]:
+    # Each field that only API v2 has, and its default.
     rows = (
-        (
-            "auto_stop_hours",
-            spec.auto_stop_hours is not None,
-            Message("api {api} has no automatic stop", api=spec.api),
-            None,
-        ),
-        ("retries", spec.retries > 0, Message("api {api} has no retries", api=spec.api), 0),
-        ("priority", spec.priority != 1, Message("api {api} has no job priority", api=spec.api), 1),
+        ("auto_stop_hours", None, Message("api {api} has no automatic stop", api=spec.api)),
+        ("retries", 0, Message("api {api} has no retries", api=spec.api)),
+        ("priority", 1, Message("api {api} has no job priority", api=spec.api)),
     )
-    for field, is_set, message, default in rows:
-        if is_set:
+    for field, default, message in rows:
+        if getattr(spec, field) != default:
             yield Violation(message, _USE_V2, field, ((field, default),))
 
 

@@ -46,14 +46,7 @@ def flavor_unknown(subject: Subject) -> Iterator[Violation]:
     spec = subject.spec
     # Only a warning: the list may be old, and online.flavor asks the region.
     if subject.flavors and spec.flavor and not subject.flavor and not spec.pool_id:
-        offered = ", ".join(flavor.flavor_id for flavor in subject.flavors)
-        message = Message(
-            "{flavor!r} is not offered by {region}; offered: {offered}",
-            flavor=spec.flavor,
-            region=subject.profile.region,
-            offered=offered,
-        )
-        yield Violation(message)
+        yield Violation(not_offered(subject))
 
 
 @rule("pool.name", Level.ERROR, "pool_id", Source.API)
@@ -190,6 +183,16 @@ def cost_auto_stop(subject: Subject) -> Iterator[Violation]:
             if subject.spec.api is not Api.V2
             else Message("set auto_stop_hours (1 to 720); time in the queue is not counted"),
         )
+
+
+def not_offered(subject: Subject) -> Message:
+    """That the region does not offer the spec's flavor, and what it offers."""
+    return Message(
+        "{flavor!r} is not offered by {region}; offered: {offered}",
+        flavor=subject.spec.flavor,
+        region=subject.profile.region,
+        offered=", ".join(flavor.flavor_id for flavor in subject.flavors) or Message("none"),
+    )
 
 
 def accelerator(subject: Subject) -> str:

@@ -42,14 +42,10 @@ def parameters_secret(subject: Subject) -> Iterator[Violation]:
         text = str(value)
         # A number is no secret, whatever its name: max_tokens, auth_retries.
         named = _CERTAIN_NAME.search(name) and not isinstance(value, bool | int | float) and text
-        if named or _ACCESS_KEY.fullmatch(text) or _SECRET_KEY.fullmatch(text) or _TOKEN_FORM.search(text):
+        if named or _has_key_form(text):
             field = f"parameters.{name}"
-            message = Message(
-                "{name} looks like a key or a password; it would be stored with the run and shown to everybody",
-                name=name,
-            )
             hint = Message("leave it out: the training job gets access from its agency")
-            yield Violation(message, hint, field, ((field, None),))
+            yield Violation(_key_found(name), hint, field, ((field, None),))
 
 
 @rule("environments.secret", Level.WARNING, "environments", Source.CONSOLE)
@@ -59,19 +55,12 @@ def environments_secret(subject: Subject) -> Iterator[Violation]:
         if is_likely_secret(name, value):
             field = f"environments.{name}"
             mark: Fix = () if name in subject.spec.secrets else ((f"secrets.{name}", True),)
-            yield Violation(
-                Message(
-                    "{name} looks like a key or a password; it would be stored with the run and shown to everybody",
-                    name=name,
-                ),
-                Message(
-                    "leave it out, or list it under secrets and put the value into AISBENCH_SECRET_{name} or "
-                    "data/credentials.yaml",
-                    name=name,
-                ),
-                field,
-                ((field, None), *mark),
+            hint = Message(
+                "leave it out, or list it under secrets and put the value into AISBENCH_SECRET_{name} or "
+                "data/credentials.yaml",
+                name=name,
             )
+            yield Violation(_key_found(name), hint, field, ((field, None), *mark))
 
 
 @rule("secrets.name", Level.ERROR, "secrets", Source.GUIDE)
@@ -130,9 +119,19 @@ def is_likely_secret(name: str, value: str) -> bool:
     return bool(_LIKELY_NAME.search(name) and not _HARMLESS.fullmatch(value)) or _is_likely_value(value)
 
 
+def _has_key_form(text: str) -> bool:
+    return bool(_ACCESS_KEY.fullmatch(text) or _SECRET_KEY.fullmatch(text) or _TOKEN_FORM.search(text))
+
+
+def _key_found(name: str) -> Message:
+    return Message(
+        "{name} looks like a key or a password; it would be stored with the run and shown to everybody", name=name
+    )
+
+
 def _is_likely_value(text: str) -> bool:
     text = text[:LONGEST_KEY]  # longer values are refused anyway, and patterns take time
-    if _ACCESS_KEY.fullmatch(text) or _SECRET_KEY.fullmatch(text) or _TOKEN_FORM.search(text):
+    if _has_key_form(text):
         return True
     # Names of models and runs are long and mixed, too, but contain words and few numbers.
     numbers = len(re.findall(r"\d+", text))
