@@ -42,4 +42,4 @@ if curves:
         results.show_scaling_charts(curves, nodes, names)
     results.show_numbers(curves, names)
     results.show_predictions(curves, nodes, names)
-results.show_left_out(scalings)
+results.show_excluded(scalings)

@@ -58,20 +58,20 @@ def _cells(shown: tuple[TrendVerdict, ...], query: BoardQuery, regressions: Regr
 
 
 def _row(group: TrendVerdict, parameters: str) -> dict[str, Any]:
-    verdict, trend = group.verdict, group.row.group
-    metric = verdict.decisive
+    regression_verdict, trend = group.verdict, group.row.group
+    metric = regression_verdict.decisive
     difference = metric.difference if metric else None
     return {
-        t("history.outcome"): t(f"outcome.{verdict.outcome.name.lower()}"),
+        t("history.outcome"): t(f"outcome.{regression_verdict.outcome.name.lower()}"),
         t("board.model"): group.row.model,
         t("board.flavor"): trend.flavor or trend.pool_id,
         t("board.size"): nodes_and_cards(trend.node_count, trend.cards_per_node),
         t("compare.metric"): t(f"metric.{metric.name}") if metric else MISSING,
         t("history.change"): signed(difference.change) if difference else MISSING,
         t("history.interval"): interval(difference),
-        t("history.candidate"): short(verdict.candidate) or MISSING,
-        t("history.baseline"): short(verdict.baseline) or MISSING,
-        t("history.runs_missing"): verdict.runs_missing,
+        t("history.candidate"): short(regression_verdict.candidate) or MISSING,
+        t("history.baseline"): short(regression_verdict.baseline) or MISSING,
+        t("history.runs_missing"): regression_verdict.runs_missing,
         t("board.runs"): group.row.valid,
         t("board.parameters"): clipped(parameters, 80) or MISSING,
         t("history.at"): when(group.row.latest_at, "%Y-%m-%d %H:%M"),

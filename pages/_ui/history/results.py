@@ -42,14 +42,14 @@ VISIBLE = 25  # rows of the table of runs that are visible at a time
 
 def show_regression(history: History) -> None:
     """Whether the newest runs regressed, against what, and which change could have been detected."""
-    verdict = history.verdict
-    box, icon = OUTCOMES[verdict.outcome]
-    text = f"**{t(f'outcome.{verdict.outcome.name.lower()}')}**"
-    if verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
-        text = " – ".join(filter(None, (text, "; ".join(_news(verdict)))))
+    regression_verdict = history.verdict
+    box, icon = OUTCOMES[regression_verdict.outcome]
+    text = f"**{t(f'outcome.{regression_verdict.outcome.name.lower()}')}**"
+    if regression_verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
+        text = " – ".join(filter(None, (text, "; ".join(_news(regression_verdict)))))
     box(text, icon=icon)
     st.markdown(_basis(history))
-    st.markdown(_power(verdict))
+    st.markdown(_power(regression_verdict))
     for line in _caveats(history):
         st.caption(line)
 
@@ -71,17 +71,17 @@ def show_chart(history: History, metric: MetricHistory) -> None:
 
 def show_tests(history: History) -> None:
     """Each metric that was tested, with the numbers behind its verdict."""
-    verdict = history.verdict
-    if not verdict.metrics and not verdict.within:
+    regression_verdict = history.verdict
+    if not regression_verdict.metrics and not regression_verdict.within:
         return
     st.header(t("history.tests"))
-    if verdict.metrics:
-        show_table([_test_cells(metric) for metric in verdict.metrics], t("history.tests"))
-    if verdict.within:
-        within = t("history.within", version=plain(short(verdict.candidate)))
+    if regression_verdict.metrics:
+        show_table([_test_cells(metric) for metric in regression_verdict.metrics], t("history.tests"))
+    if regression_verdict.within:
+        within = t("history.within", version=plain(short(regression_verdict.candidate)))
         st.markdown(within)
-        show_table([_test_cells(metric) for metric in verdict.within], within)
-    st.caption(t("history.tests_legend", tests=verdict.tests))
+        show_table([_test_cells(metric) for metric in regression_verdict.within], within)
+    st.caption(t("history.tests_legend", tests=regression_verdict.tests))
 
 
 def _test_cells(metric: MetricVerdict) -> dict[str, Any]:
@@ -154,12 +154,12 @@ def _show_rules(runs: Sequence[HistoryRun]) -> None:
     st.caption(t("validity.stored_by", rulesets=plain(stored)))
 
 
-def _run_cells(run: HistoryRun, verdict: RegressionVerdict, metric: str) -> dict[str, Any]:
+def _run_cells(run: HistoryRun, regression_verdict: RegressionVerdict, metric: str) -> dict[str, Any]:
     name, value = t(f"metric.{metric}"), run.values.get(metric)
     part = MISSING
-    if run.run_id in verdict.baseline_run_ids:
+    if run.run_id in regression_verdict.baseline_run_ids:
         part = t("history.baseline")
-    elif run.run_id in verdict.candidate_run_ids:
+    elif run.run_id in regression_verdict.candidate_run_ids:
         part = t("history.candidate")
     # Why a number does not count: a sentence of ours, or the ids of the checks that failed.
     reason = run.left_out.get(metric, "")
@@ -178,14 +178,14 @@ def _run_cells(run: HistoryRun, verdict: RegressionVerdict, metric: str) -> dict
     }
 
 
-def _news(verdict: RegressionVerdict) -> Iterator[str]:
+def _news(regression_verdict: RegressionVerdict) -> Iterator[str]:
     """The metrics behind the outcome; a change within the newest version is not one against the baseline."""
-    for metric in verdict.metrics:
-        if metric.outcome is verdict.outcome and metric.difference:
+    for metric in regression_verdict.metrics:
+        if metric.outcome is regression_verdict.outcome and metric.difference:
             yield _change_text(metric)
-    for metric in verdict.within:
-        if metric.outcome is verdict.outcome and metric.difference:
-            version = plain(short(verdict.candidate))
+    for metric in regression_verdict.within:
+        if metric.outcome is regression_verdict.outcome and metric.difference:
+            version = plain(short(regression_verdict.candidate))
             yield t("history.news_within", version=version, news=_change_text(metric))
 
 
@@ -205,20 +205,20 @@ def _change_text(metric: MetricVerdict) -> str:
 
 def _basis(history: History) -> str:
     """What was compared with what, and by which rule the baseline was chosen."""
-    verdict = history.verdict
-    if verdict.rule is not BaselineReason.LEVEL_BEFORE:
+    regression_verdict = history.verdict
+    if regression_verdict.rule is not BaselineReason.LEVEL_BEFORE:
         return t(
             "history.basis",
-            candidate=plain(_versions(verdict.candidate)),
-            candidate_runs=len(verdict.candidate_run_ids),
-            baseline=plain(_versions(verdict.baseline)),
-            baseline_runs=len(verdict.baseline_run_ids),
-            rule=t(f"rule.{verdict.rule.name.lower()}"),
-            field=t.field(verdict.field),
+            candidate=plain(_versions(regression_verdict.candidate)),
+            candidate_runs=len(regression_verdict.candidate_run_ids),
+            baseline=plain(_versions(regression_verdict.baseline)),
+            baseline_runs=len(regression_verdict.baseline_run_ids),
+            rule=t(f"rule.{regression_verdict.rule.name.lower()}"),
+            field=t.field(regression_verdict.field),
         )
     if not any(run.values for run in history.runs):
         return t("history.basis_timeless" if any(run.is_timeless for run in history.runs) else "history.basis_none")
-    version = short(verdict.candidate)
+    version = short(regression_verdict.candidate)
     return t("history.basis_level", version=plain(version) if version else t("history.version_unknown"))
 
 
@@ -226,9 +226,9 @@ def _versions(names: str) -> str:
     return ", ".join(short(name) for name in names.split(", ") if name) or MISSING
 
 
-def _power(verdict: RegressionVerdict) -> str:
+def _power(regression_verdict: RegressionVerdict) -> str:
     """How many runs detect which change, by the first metric whose spread is known."""
-    metric = next((metric for metric in verdict.metrics if metric.power), None)
+    metric = next((metric for metric in regression_verdict.metrics if metric.power), None)
     if metric is None or metric.power is None:
         return t("history.power_unknown")
     power = metric.power
@@ -240,16 +240,16 @@ def _power(verdict: RegressionVerdict) -> str:
 
 
 def _caveats(history: History) -> Iterator[str]:
-    verdict = history.verdict
+    regression_verdict = history.verdict
     if history.clock_doubts:
         yield t("history.clocks", runs=history.clock_doubts)
     if timeless := sum(run.is_timeless for run in history.runs):
         yield t("history.timeless", runs=timeless)
     if other_systems := sum(run.is_of_another_system for run in history.runs):
         yield t("history.other_systems", runs=other_systems)
-    if verdict.other_builds:
-        yield t("history.other_builds", runs=verdict.other_builds)
-    if verdict.mixed:
-        yield t("history.mixed", aspects=", ".join(t(f"board.aspect_{aspect}") for aspect in verdict.mixed))
-    if left_out := history.row.runs - history.row.valid:
-        yield t("history.left_out", runs=left_out)
+    if regression_verdict.other_builds:
+        yield t("history.other_builds", runs=regression_verdict.other_builds)
+    if regression_verdict.mixed:
+        yield t("history.mixed", aspects=", ".join(t(f"board.aspect_{aspect}") for aspect in regression_verdict.mixed))
+    if excluded_runs := history.row.runs - history.row.valid:
+        yield t("history.left_out", runs=excluded_runs)

@@ -97,7 +97,7 @@ def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
             tooltip=[
                 alt.Tooltip("run:N", title=t("charts.run")),
                 alt.Tooltip("version:N", title=t.field(history.field)),
-                alt.Tooltip("value:Q", title=_title(metric), format=",.5~g"),
+                alt.Tooltip("value:Q", title=_title(metric), format=",.6~r"),
                 alt.Tooltip("at:T", title=t("history.at"), format="%Y-%m-%d %H:%M"),
                 alt.Tooltip("by:N", title=t("board.by")),
             ],

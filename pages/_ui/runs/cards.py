@@ -62,8 +62,8 @@ def run_facts(run: Run) -> str:
 def show_detail(run: Run) -> None:
     """The run's detail; a fault after which it is retried is marked as such."""
     if run.is_retrying:
-        trouble = plain(t.message(run.step_error))
-        st.warning(t("live.retrying", attempts=run.attempts, detail=trouble), icon=":material/autorenew:")
+        problem = plain(t.message(run.step_error))
+        st.warning(t("live.retrying", attempts=run.attempts, detail=problem), icon=":material/autorenew:")
     elif run.state is RunState.FAILED:
         st.error(plain(t.message(run.detail)) or t("state.failed"), icon=":material/cancel:")
     elif run.detail:
@@ -108,8 +108,8 @@ def show_stop_dialog() -> None:
 def _confirm_stop() -> None:
     run = core().ledger.get(STOPPING.subject)
     st.markdown(f"**{plain(run_title(run))}**")
-    question = "runs.give_up_question" if run.can_give_up else "runs.stop_question"
-    st.markdown(t(question, state=t(f"state.{run.state}")))
+    text_key = "runs.give_up_question" if run.can_give_up else "runs.stop_question"
+    st.markdown(t(text_key, state=t(f"state.{run.state}")))
     if st.button(t("runs.stop_yes"), key="stop-yes", type="primary", icon=":material/front_hand:"):
         core().runs.stop(run.run_id, actor())
         STOPPING.leave()

@@ -102,8 +102,8 @@ def _show_verdict(check: ReproductionCheck) -> None:
     if check.identical is False:
         st.warning(t("reproduce.differs") + text, icon=":material/difference:")
     else:
-        verdict = t("reproduce.identical" if check.identical else "reproduce.as_known")
-        st.success(verdict + text, icon=":material/check:")
+        sentence = t("reproduce.identical" if check.identical else "reproduce.as_known")
+        st.success(sentence + text, icon=":material/check:")
 
 
 def _show_aspects(check: ReproductionCheck) -> None:

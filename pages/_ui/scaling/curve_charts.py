@@ -185,7 +185,7 @@ def _tips(unit: str) -> list[Any]:
     return [
         alt.Tooltip("curve:N", title=t("scaling.curve")),
         alt.Tooltip("nodes:Q", title=t("charts.nodes")),
-        alt.Tooltip("value:Q", title=t("board.median", unit=unit), format=",.5~g"),
+        alt.Tooltip("value:Q", title=t("board.median", unit=unit), format=",.6~r"),
         alt.Tooltip("runs:Q", title=t("board.runs")),
         alt.Tooltip("efficiency:Q", title=t("charts.efficiency"), format=".1%"),
     ]
@@ -195,5 +195,5 @@ def _run_tips(unit: str) -> list[Any]:
     return [
         alt.Tooltip("run:N", title=t("charts.run")),
         alt.Tooltip("nodes:Q", title=t("charts.nodes")),
-        alt.Tooltip("value:Q", title=t("charts.throughput", unit=unit), format=",.5~g"),
+        alt.Tooltip("value:Q", title=t("charts.throughput", unit=unit), format=",.6~r"),
     ]

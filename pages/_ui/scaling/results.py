@@ -73,22 +73,22 @@ def show_predictions(curves: Sequence[Scaling], nodes: int, names: Names) -> Non
         show_table(rows, t("scaling.predicted"), widths={t("scaling.curve"): "medium"})
 
 
-def show_left_out(scalings: Sequence[Scaling]) -> None:
+def show_excluded(scalings: Sequence[Scaling]) -> None:
     """Which runs of the configuration do not count, and why."""
     names = curve_names(scalings)
     rows = [
         {
             t("scaling.curve"): names[scaling.query.id],
-            t("charts.nodes"): left_out.node_count,
-            t("scaling.left_out_runs"): left_out.runs,
-            t("board.reason"): t(f"scaling.why_{left_out.why.replace(' ', '_')}"),
+            t("charts.nodes"): excluded.node_count,
+            t("scaling.left_out_runs"): excluded.runs,
+            t("board.reason"): t(f"scaling.why_{excluded.why.replace(' ', '_')}"),
         }
         for scaling in scalings
-        for left_out in scaling.left_out
+        for excluded in scaling.left_out
     ]
     st.caption(t("scaling.only"))
     if rows:
-        runs = sum(left_out.runs for scaling in scalings for left_out in scaling.left_out)
+        runs = sum(excluded.runs for scaling in scalings for excluded in scaling.left_out)
         with st.expander(t("scaling.left_out", runs=runs)):
             show_table(rows, t("scaling.why"))
 
@@ -128,7 +128,7 @@ def _cells(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:
         t("board.runs"): point.runs,
         t("board.median", unit=unit): rounded(point.throughput),
         t("charts.speed_up"): rounded(point.speed_up),
-        t("scaling.efficiency"): rounded(point.efficiency * 100),
+        t("scaling.efficiency"): round(point.efficiency * 100, 1),
         t("scaling.beside"): None if residual is None else rounded(residual * 100, 3),
         t("scaling.by_law"): rounded(law.value if law else None),
         t("scaling.ideal"): rounded(point.ideal),
@@ -151,6 +151,6 @@ def _predictions(curve: Scaling, nodes: int) -> Iterator[dict[str, Any]]:
                 t("scaling.at_least"): rounded(speed_up.low),
                 t("scaling.at_most"): rounded(speed_up.high),
                 t("scaling.ideal"): rounded(ideal),
-                t("scaling.efficiency"): rounded(speed_up.value / ideal * 100),
+                t("scaling.efficiency"): round(speed_up.value / ideal * 100, 1),
                 t("scaling.basis"): t("scaling.beyond") if size > curve.largest else MISSING,
             }

@@ -21,7 +21,7 @@ from pages._ui.shell.words import t
 SECONDS = 2.5
 
 VISIBLE_EVENTS = 10  # rows of the timeline that are visible at a time
-QUESTION = Dialog("series-question")  # about `stop` or `rerun`
+CONFIRMATION = Dialog("series-question")  # about `stop` or `rerun`
 
 
 def follow_series(series_id: str) -> None:
@@ -40,17 +40,19 @@ def follow_series(series_id: str) -> None:
         st.info(t("series.elsewhere"), icon=":material/group:")
     st.fragment(_series, run_every=None if ended else SECONDS)(series_id, ended)
     show_against(matrix)
-    QUESTION.show(t("series.stop_title" if QUESTION.subject == "stop" else "series.rerun_title"), _confirm, matrix)
+    CONFIRMATION.show(
+        t("series.stop_title" if CONFIRMATION.subject == "stop" else "series.rerun_title"), _confirm, matrix
+    )
 
 
 def _show_actions(matrix: Matrix) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         navigation.link(navigation.SERIES, t("series.all"), {})
         if matrix.can_stop and st.button(t("series.stop"), key="series-stop", icon=":material/front_hand:"):
-            QUESTION.open("stop")
+            CONFIRMATION.open("stop")
         label = t("series.rerun", count=matrix.lost)
         if matrix.can_rerun and st.button(label, key="series-rerun", icon=":material/replay:"):
-            QUESTION.open("rerun")
+            CONFIRMATION.open("rerun")
         run_ids = [attempt.run.run_id for row in matrix.rows if (attempt := row.typical) and attempt.run]
         if len(run_ids) > 1:
             navigation.link(navigation.COMPARE, t("series.compare"), {"ids": run_ids[:MAX_COMPARED]})
@@ -131,12 +133,12 @@ def _show_events(matrix: Matrix) -> None:
 
 
 def _confirm(matrix: Matrix) -> None:
-    stop = QUESTION.subject == "stop"
+    stop = CONFIRMATION.subject == "stop"
     st.markdown(f"**{plain(series_title(matrix))}**")
     st.markdown(t("series.stop_question") if stop else t("series.rerun_question", count=matrix.lost))
     if st.button(t("series.stop_yes") if stop else t("series.rerun_yes"), key="series-yes", type="primary"):
         act = core().series.stop if stop else core().series.rerun
         act(matrix.series.series_id, actor())
-        QUESTION.leave()
+        CONFIRMATION.leave()
     if st.button(t("launch.cancel"), key="series-no"):
-        QUESTION.leave()
+        CONFIRMATION.leave()

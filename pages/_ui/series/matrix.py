@@ -104,21 +104,21 @@ def _verdict_text(row: MatrixRow) -> str:
 
 def show_series_verdicts(matrix: Matrix) -> None:
     """Whether each row counts as one measurement: the ruleset, and the checks that failed or warn."""
-    verdicts = [(row, row.evaluation) for row in matrix.rows if row.evaluation]
-    if not verdicts:
+    rated_rows = [(row, row.evaluation) for row in matrix.rows if row.evaluation]
+    if not rated_rows:
         st.caption(t("repeatability.none"))
         return
-    ruleset_id = verdicts[0][1].ruleset_id
+    ruleset_id = rated_rows[0][1].ruleset_id
     ruleset = ruleset_of(ruleset_id)
     st.caption(t("repeatability.by", ruleset=plain(name_of(ruleset, ruleset_id))))
-    for row, verdict in verdicts:
-        failed, warned = verdict.of_level(CheckLevel.FAIL), verdict.of_level(CheckLevel.WARN)
+    for row, repeatability in rated_rows:
+        failed, warned = repeatability.of_level(CheckLevel.FAIL), repeatability.of_level(CheckLevel.WARN)
         label = f"{plain(row_title(row.planned))} · **{_verdict_text(row)}**"
         if not failed and not warned:
             st.markdown(f":material/check: {label}")
             continue
         counts = plain(f": {t('validity.checks', failed=len(failed), warned=len(warned))}")
-        with st.expander(label + counts, expanded=not verdict.counts, icon=CHECKS):
+        with st.expander(label + counts, expanded=not repeatability.counts, icon=CHECKS):
             for check in (*failed, *warned):
                 show_check(check, ruleset)
 
