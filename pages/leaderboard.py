@@ -1,8 +1,10 @@
-"""Leaderboard: configurations, or single runs, ranked by throughput, one region at a time, with filters and export."""
+"""Leaderboard: configurations, or single runs, ranked by throughput in each benchmark, with filters and export."""
+
+from dataclasses import replace
 
 import streamlit as st
 
-from pages._ui.leaderboard import board
+from pages._ui.leaderboard import blocks, board
 from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
@@ -24,7 +26,10 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 board.show_active_filters()
 saved_views.show_missing()
 show_rehearsal(region)
-ticked = board.show_run_table(query) if view == "runs" else board.show_groups(query)
+if view == "blocks":
+    ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), region)
+else:
+    ticked = board.show_run_table(query) if view == "runs" else board.show_groups(query)
 show_rulesets(query)
 show_results_export(query)
 watch_results(drawn, ticked=ticked)

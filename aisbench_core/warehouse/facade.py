@@ -27,7 +27,7 @@ from aisbench_core.warehouse.answers import (
     servers,
 )
 from aisbench_core.warehouse.answers.activity import RegionActivity
-from aisbench_core.warehouse.answers.boards import BoardPage, BoardRow
+from aisbench_core.warehouse.answers.boards import BenchmarkPage, BoardPage, BoardRow
 from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.answers.histories import Baseline, History, Regressions, TrendPage, TrendRow, VersionField
@@ -147,6 +147,16 @@ class Warehouse:
         """One page of the leaderboard. Raises ValueError if the sort is not in BOARD_SORTS."""
         with self._under(query) as cur:
             return board.leaderboard(cur, query)
+
+    def benchmarks(self, query: BoardQuery, most: int) -> BenchmarkPage:
+        """One page of benchmarks, by name, each with its best `most` configurations."""
+        with self._under(query) as cur:
+            return board.benchmarks(cur, query, most)
+
+    def newest_dots(self, query: BoardQuery, rows: Sequence[BoardRow], limit: int) -> Mapping[str, tuple[RunDot, ...]]:
+        """Up to `limit` of the newest valid runs of each row, in time order, by the row's latest run."""
+        with self._under(query) as cur:
+            return dots.newest(cur, query, rows, limit)
 
     def dots(self, query: BoardQuery, rows: Sequence[BoardRow], limit: int) -> Mapping[str, tuple[RunDot, ...]]:
         """Up to `limit` valid runs of each of the leaderboard's rows, by the row's latest run."""

@@ -129,7 +129,7 @@ def test_chosen_rows_lead_to_a_comparison(open_page: OpenPage, used: Path) -> No
 
 def test_chosen_rows_of_the_leaderboard_are_compared_as_rows(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
-    app = open_page("leaderboard")
+    app = open_page("leaderboard", show="groups")
     rows = list(table(app)["Nodes × cards"])
     chosen = [rows.index("1 × 8", rows.index("1 × 8") + 1), rows.index("2 × 8")]
 

@@ -25,7 +25,7 @@ def two_units(data_dir: Path) -> None:
 
 @pytest.mark.usefixtures("two_units")
 def test_the_leaderboard_draws_each_unit_on_an_axis_of_its_own(open_page: OpenPage) -> None:
-    app = open_page("leaderboard", chart="1")
+    app = open_page("leaderboard", show="groups", chart="1")
 
     values = [{row["value"] for row in drawn(app, chart) if row.get("value")} for chart in (0, 1)]
     assert values == [{8_000, 8_050, 8_100}, {310, 320, 330}]
@@ -33,7 +33,7 @@ def test_the_leaderboard_draws_each_unit_on_an_axis_of_its_own(open_page: OpenPa
 
 @pytest.mark.usefixtures("two_units")
 def test_tables_of_the_leaderboard_hold_every_number_in_one_column_with_its_unit_beside(open_page: OpenPage) -> None:
-    groups = table(open_page("leaderboard"))
+    groups = table(open_page("leaderboard", show="groups"))
     single = table(open_page("leaderboard", show="runs", sort="throughput"))
 
     assert list(zip(groups["Median (see unit)"], groups["Unit"], strict=True)) == [
@@ -75,7 +75,7 @@ def test_rows_that_differ_in_a_parameter_alone_say_so(open_page: OpenPage, data_
     warehouse = Warehouse(data_dir / "warehouse.duckdb")
     warehouse.rebuild(made)
 
-    app = open_page("leaderboard", chart="1")
+    app = open_page("leaderboard", show="groups", chart="1")
 
     assert list(table(app)["Parameters"]) == ["batch_size=512", "batch_size=256"]
     assert list(table(app)["Rank"]) == ["1", "1"]

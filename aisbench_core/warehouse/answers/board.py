@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import groupby
 from typing import Any
 
 from duckdb import DuckDBPyConnection
@@ -9,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model import Mode, Origin
 from aisbench_core.model.columns import GROUP_KEYS
 from aisbench_core.statistics.student import T95, T95_BEYOND
-from aisbench_core.warehouse.answers.boards import ASPECTS, BoardPage, BoardRow
+from aisbench_core.warehouse.answers.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
 from aisbench_core.warehouse.answers.filters import order, parameters, statistics_of
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
 from aisbench_core.warehouse.records.rows import aware
@@ -93,6 +94,40 @@ def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
         return replace(leaderboard(cur, replace(query, offset=0, limit=1)), rows=())
     total = rows[0][-1] if rows else 0
     return BoardPage(tuple(_row(values[:-1]) for values in rows), total, rehearsal=bool(filters["rehearsal"]))
+
+
+# Benchmarks keep their order from day to day. Within one, configurations without a valid run are last, imported ones,
+# which nobody verified, before them.
+_BENCHMARKS = f"model, workload, dataset, {', '.join(_BENCHMARK)}"
+_BEST_FIRST = "runs = 0, origin <> 'launched', throughput desc nulls last, framework_version, flavor, latest_run_id"
+
+
+def benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int) -> BenchmarkPage:
+    """One page of benchmarks, by name, each with its best `most` configurations. The query's sort is ignored."""
+    columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
+    filters = parameters(cur, query)
+    cur.execute(
+        f"""
+        with numbers as (from {statistics_of(cur, query)}), {_GROUPS},
+        numbered as (select *, dense_rank() over (order by {_BENCHMARKS}) as benchmark from groups),
+        placed as (
+            select *, count(*) over same as configurations, row_number() over (same order by {_BEST_FIRST}) as place,
+                max(benchmark) over () as total
+            from numbered window same as (partition by benchmark)),
+        page as (from placed where benchmark > $offset and benchmark <= $offset + $limit and place <= $most)
+        select {columns}, benchmark, configurations, total from page order by benchmark, place
+        """,
+        filters
+        | {"include_invalid": query.include_invalid, "limit": query.limit, "offset": query.offset, "most": most},
+    )
+    cells = cur.fetchall()
+    if not cells and query.offset:  # a page behind the last one still has a total
+        return replace(benchmarks(cur, replace(query, offset=0, limit=1), 1), rows=())
+    boards = []
+    for _, group in groupby(cells, key=lambda values: values[-3]):
+        same = list(group)
+        boards.append(BenchmarkBoard(tuple(_row(values[:-3]) for values in same), same[0][-2]))
+    return BenchmarkPage(tuple(boards), cells[0][-1] if cells else 0, rehearsal=bool(filters["rehearsal"]))
 
 
 _CONVERTERS: Mapping[str, Callable[[Any], object]] = {

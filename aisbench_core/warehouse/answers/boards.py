@@ -97,6 +97,23 @@ class BoardPage:
     rehearsal: bool
 
 
+@dataclass(frozen=True, slots=True)
+class BenchmarkBoard:
+    """One benchmark's configurations, the best first: at most as many as were requested, and how many there are."""
+
+    rows: tuple[BoardRow, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkPage:
+    """One page of benchmarks, each a row here, and how many there are in all."""
+
+    rows: tuple[BenchmarkBoard, ...]
+    total: int
+    rehearsal: bool
+
+
 def named(value: str) -> str:
     """A value as short text: the first eight digits of a SHA-256, and "unknown" instead of nothing."""
     return (value[:8] if _SHA256.fullmatch(value) else value) or UNKNOWN

@@ -8,7 +8,7 @@ from aisbench_core.model.columns import COUNTED, GROUP_KEYS
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.compared import MAX_DOTS, RunDot
 from aisbench_core.warehouse.answers.filters import TEXT_AND_TAGS, text_parameters
-from aisbench_core.warehouse.answers.group_statistics import OF_GROUPS, group_id
+from aisbench_core.warehouse.answers.group_statistics import AT, OF_GROUPS, group_id
 from aisbench_core.warehouse.values import BoardQuery
 
 
@@ -16,16 +16,31 @@ def of_rows(
     cur: DuckDBPyConnection, query: BoardQuery, rows: Sequence[BoardRow], limit: int = MAX_DOTS
 ) -> Mapping[str, tuple[RunDot, ...]]:
     """Valid runs of each row, at most `limit`, by the id of the row's latest run."""
+    # The hash of an id is as good as random, and the same dots stay while runs are added.
+    return _sample(cur, query, rows, "hash(run_id)", limit)
+
+
+def newest(
+    cur: DuckDBPyConnection, query: BoardQuery, rows: Sequence[BoardRow], limit: int
+) -> Mapping[str, tuple[RunDot, ...]]:
+    """The newest valid runs of each row, at most `limit`, in time order, by the id of the row's latest run."""
+    sample = _sample(cur, query, rows, f"struct_pack(moment := {AT}, id := run_id)", limit)
+    return {run_id: dots[::-1] for run_id, dots in sample.items()}
+
+
+def _sample(
+    cur: DuckDBPyConnection, query: BoardQuery, rows: Sequence[BoardRow], largest: str, limit: int
+) -> Mapping[str, tuple[RunDot, ...]]:
+    """Those valid runs of each row where the expression `largest` is largest, these first."""
     run_ids = {}
     for row in rows:
         cells = {name: query.region if name == "region" else getattr(row, name) for name in GROUP_KEYS}
         run_ids[group_id(cells)] = row.latest_run_id
     condition = f" and {TEXT_AND_TAGS}" if query.text or query.tags else ""
-    # The hash of an id is as good as random, and the same dots stay while runs are added.
     cur.execute(
         f"""
         select group_id,
-            min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {int(limit)})
+            max_by(struct_pack(run_id := run_id, throughput := throughput_cluster), {largest}, {int(limit)})
         from runs join results using (run_id)
         where {OF_GROUPS} and {COUNTED} {condition}
         group by group_id

@@ -22,7 +22,7 @@ from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
-from pages._ui.shell.navigation import COMPARE, LIVE, link
+from pages._ui.shell.navigation import COMPARE, LEADERBOARD, LIVE, link
 from pages._ui.shell.tables import Width, columns, height_of
 from pages._ui.shell.words import t
 
@@ -33,21 +33,34 @@ MIN_COMPARED, MAX_COMPARED = 2, 8
 
 
 # Parameters of the URL that filter what the leaderboard shows.
-FILTERS = (*FACETS, "origin", "tag", "ruleset", "invalid", "worth")
+FILTERS = (*FACETS, "origin", "tag", "ruleset", "invalid", "worth", "benchmark")
 _LABELS = {"ruleset": "validity.ruleset", "worth": "board.validity"}  # texts of filters that are not board.<name>
 
 
 def choose_view() -> str:
-    """`groups`: runs of equal configuration as one row; `runs`: each by itself."""
-    views = {"groups": t("board.show_groups"), "runs": t("board.show_runs")}
-    return url.choice(st.radio, "show", t("board.show"), views, views.__getitem__, resets=["page"], horizontal=True)
+    """`blocks`: a table for each benchmark; `groups`: all configurations in one table; `runs`: each by itself."""
+    views = {"blocks": t("board.show_blocks"), "groups": t("board.show_groups"), "runs": t("board.show_runs")}
+    # A link that names an order or a size is of one list: benchmarks have their best first, always.
+    default = "groups" if {"sort", "order", "size"} & set(st.query_params) else "blocks"
+    return url.choice(
+        st.radio,
+        "show",
+        t("board.show"),
+        views,
+        views.__getitem__,
+        default=default,
+        resets=["page", "sort", "order", "size"],
+        horizontal=True,
+    )
 
 
 def choose_board_query(region: RegionFacts, view: str) -> BoardQuery:
-    """The search, and behind two buttons all filters, the sort and the size of a page."""
+    """The search, and behind buttons all filters and, of a list, its sort and the size of a page."""
     text = choose_text(t("listing.search"), t("board.search_in"))
     with st.popover(t("board.filters"), icon=":material/filter_alt:"):
         query = replace(_choose_filters(region, view), text=text)
+    if view == "blocks":
+        return query
     with st.popover(t("listing.sort"), icon=":material/sort:"):
         return choose_sorting(query, *((RUN_SORTS, "created_at") if view == "runs" else (BOARD_SORTS, "throughput")))
 
@@ -68,7 +81,14 @@ def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
     chosen = filter_by("tag", tags, t("board.tag_help")) if tags or "tag" in st.query_params else ()
     ruleset_id = choose_ruleset()
     invalid = url.toggle("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
-    query = replace(query, origin=origin, include_invalid=invalid, ruleset_id=ruleset_id, tags=chosen)
+    query = replace(
+        query,
+        origin=origin,
+        include_invalid=invalid,
+        ruleset_id=ruleset_id,
+        tags=chosen,
+        fingerprint=st.query_params.get("benchmark", ""),
+    )
     return _choose_validity(query) if invalid and view == "runs" else query
 
 
@@ -100,7 +120,8 @@ def show_active_filters() -> None:
     with st.container(horizontal=True, key="active-filters"):
         for name, value in active:
             label = t(_LABELS.get(name, f"board.{name}"))
-            st.badge(plain(label if name == "invalid" else f"{label}: {clipped(value)}"), color="blue")
+            text = value[:8] if name == "benchmark" else clipped(value)
+            st.badge(plain(label if name == "invalid" else f"{label}: {text}"), color="blue")
 
 
 def show_groups(query: BoardQuery) -> bool:
@@ -109,6 +130,9 @@ def show_groups(query: BoardQuery) -> bool:
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return False
+    if query.fingerprint:
+        rest = {key: value for key, value in url.parameters().items() if key not in ("benchmark", "show", "page")}
+        link(LEADERBOARD, t("board.all_benchmarks"), rest, icon=":material/arrow_back:")
     fingerprints = tuple(row.fingerprint for row in page.rows)
     parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
     unit = common_unit(page.rows)
@@ -119,13 +143,13 @@ def show_groups(query: BoardQuery) -> bool:
     st.caption(t("board.rank_about"))
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
-    _links([page.rows[index].median_run_id or page.rows[index].latest_run_id for index in ticked], ComparedBy.ROWS)
+    show_links([page.rows[index].median_run_id or page.rows[index].latest_run_id for index in ticked], ComparedBy.ROWS)
     if url.toggle("chart", t("board.chart")):
-        _chart(query, page.rows, parameters)
+        show_bars(query, page.rows, parameters)
     return bool(ticked)
 
 
-def _chart(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[str, str]) -> None:
+def show_bars(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[str, str]) -> None:
     """The first rows as bars, with their single runs as dots."""
     drawn = [row for row in rows if row.throughput is not None][:MAX_BARS]
     if not drawn:
@@ -151,7 +175,7 @@ def show_run_table(query: BoardQuery) -> bool:
     show_pages(page.total, query.limit)
     if len(ticked) == 1:
         show_verdict_of(page.rows[ticked[0]])
-    _links([page.rows[index].run_id for index in ticked], ComparedBy.RUNS)
+    show_links([page.rows[index].run_id for index in ticked], ComparedBy.RUNS)
     return bool(ticked)
 
 
@@ -177,7 +201,7 @@ def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
     return [index for index in event["selection"]["rows"] if index < len(rows)]
 
 
-def _links(run_ids: Sequence[str], by: ComparedBy) -> None:
+def show_links(run_ids: Sequence[str], by: ComparedBy) -> None:
     """Links for the ticked rows: one is shown, several are compared, groups as groups."""
     if len(run_ids) == 1:
         with st.container(horizontal=True, vertical_alignment="center"):

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import streamlit as st
 
 from aisbench_core.model.columns import by_field
-from aisbench_core.warehouse.answers.boards import BoardPage
+from aisbench_core.warehouse.answers.boards import BenchmarkPage, BoardPage
 from aisbench_core.warehouse.answers.histories import HistoryPage
 from aisbench_core.warehouse.values import BoardQuery, RunPage
 from pages._ui.shell import url
@@ -17,7 +17,7 @@ from pages._ui.shell.core import cached
 from pages._ui.shell.words import t
 
 P = ParamSpec("P")
-Page = TypeVar("Page", BoardPage, HistoryPage, RunPage)
+Page = TypeVar("Page", BenchmarkPage, BoardPage, HistoryPage, RunPage)
 Sort = TypeVar("Sort", bound=str)
 
 SIZES = (25, 50, 100)  # how many rows a page may have

@@ -86,9 +86,13 @@ def columns(rows: Sequence[Mapping[str, Any]], widths: Mapping[str, Width]) -> d
 def _column(values: Sequence[Any], width: Width | None) -> Any:
     present = [value for value in values if value is not None]
     if present and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
-        small = max(abs(value) for value in present) < PLAIN_BELOW
-        return st.column_config.NumberColumn(format=_plain(present) if small else "localized", width=width)
+        return st.column_config.NumberColumn(format=number_format(present), width=width)
     return st.column_config.TextColumn(width=width)
+
+
+def number_format(values: Sequence[float]) -> Any:
+    """How a column shows these numbers: with separators of thousands where there are any."""
+    return _plain(values) if max(abs(value) for value in values) < PLAIN_BELOW else "localized"
 
 
 def _plain(values: Sequence[float]) -> str:

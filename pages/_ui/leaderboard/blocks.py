@@ -1,0 +1,186 @@
+"""The leaderboard by benchmark: a block for each, its best configurations first, beside them what has changed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from aisbench_core.formats import MISSING, clipped, nodes_and_cards, number, signed
+from aisbench_core.model import Origin
+from aisbench_core.rulesets.ruleset import DEFAULT
+from aisbench_core.warehouse.answers.boards import BenchmarkBoard, BoardRow, hardware
+from aisbench_core.warehouse.answers.compared import ComparedBy, RunDot
+from aisbench_core.warehouse.answers.histories import Outcome, TrendVerdict
+from aisbench_core.warehouse.values import BoardQuery, RegionFacts
+from pages._ui.home.changes import BADGES
+from pages._ui.leaderboard.board import show_bars, show_links
+from pages._ui.leaderboard.rows import median_cells
+from pages._ui.runs.validity import show_rules
+from pages._ui.shell import url
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.errors import plain
+from pages._ui.shell.filters import region_key
+from pages._ui.shell.formats import hundredfold, rounded, when
+from pages._ui.shell.listing import page_of, show_pages
+from pages._ui.shell.navigation import HISTORY, LEADERBOARD, link
+from pages._ui.shell.tables import Width, columns, height_of, number_format
+from pages._ui.shell.words import t
+
+# What one page shows: every table is a canvas of its own in the browser, and many of them make it slow.
+BLOCKS, MOST = 6, 10
+NEWEST = 30  # runs of a sparkline
+CHANGES = 3  # links to changed trends below a block; History has all
+
+
+def show_blocks(query: BoardQuery, region: RegionFacts) -> bool:
+    """One page of benchmarks; says whether a row is ticked. Ticked rows of all of them are compared as groups."""
+    page = page_of(core().warehouse.benchmarks, query, MOST)
+    if not page.rows:
+        st.info(t("board.no_match"), icon=":material/search:")
+        return False
+    rows = tuple(row for block in page.rows for row in block.rows)
+    parameters = cached(
+        core().warehouse.distinctions,
+        query.region,
+        tuple(block.rows[0].fingerprint for block in page.rows),
+        rehearsal=page.rehearsal,
+    )
+    newest = cached(core().warehouse.newest_dots, query, rows, NEWEST)
+    # A switch below all tables would be found by nobody, but above them it would push the first row down.
+    draws_bars = st.query_params.get("chart") == "1"
+    badges, ticked = [], []
+    for block in page.rows:
+        _show_title(block, parameters)
+        ticked += _show_table(block, newest)
+        badges.append(st.container(horizontal=True, vertical_alignment="center", gap="small"))
+        if block.total > len(block.rows):
+            label = t("board.all_configurations", count=f"{block.total:,}")
+            link(LEADERBOARD, label, _all_of(block), icon=":material/list:")
+        if draws_bars:
+            show_bars(query, block.rows, parameters)
+    st.caption(t("board.rank_about"))
+    show_pages(page.total, query.limit)
+    show_rules([rule_id for row in rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
+    show_links([row.median_run_id or row.latest_run_id for row in ticked], ComparedBy.ROWS)
+    url.toggle("chart", t("board.chart"))
+    # Verdicts may take seconds for a region's first visitor, so the tables do not wait for them.
+    trends = cached(core().warehouse.regressions, BoardQuery(region.region, rehearsal=region.rehearsal)).groups
+    for block, container in zip(page.rows, badges, strict=True):
+        with container:
+            _show_changes(block, trends, region)
+    return bool(ticked)
+
+
+def _show_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> None:
+    """The benchmark in one line, with the unit of its numbers."""
+    best = block.rows[0]
+    data = t("board.synthetic") if best.synthetic_data else best.dataset
+    named = (best.model or best.workload, data, clipped(parameters.get(best.fingerprint, ""), 80))
+    st.markdown(f"**{plain(' · '.join(filter(None, named)))}** · {plain(t.unit(best.throughput_unit))}")
+
+
+def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
+    others = {key: value for key, value in url.parameters().items() if key != "page"}
+    return {**others, "show": "groups", "benchmark": block.rows[0].fingerprint}
+
+
+def _show_table(block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]]) -> list[BoardRow]:
+    """The table; returns the ticked rows."""
+    best, rows = block.rows[0], block.rows
+    bands = band_signs(rows)
+    cells = [
+        _cells(row, best, sign) | {t("board.trend"): [dot.throughput for dot in newest[row.latest_run_id]]}
+        for row, sign in zip(rows, bands, strict=True)
+    ]
+    widths: dict[str, Width] = {
+        t("board.reason"): 260,
+        t("board.flavor"): 170,
+        t("board.rank"): 60,
+        t("board.relation"): 90,
+    }
+    median = t("board.block_median")
+    medians = [value for row in cells if (value := row[median]) is not None]
+    config = columns(cells, widths) | {t("board.trend"): st.column_config.LineChartColumn(width=110)}
+    if medians:
+        # From zero on: a bar that begins elsewhere makes small differences look large.
+        config[median] = st.column_config.ProgressColumn(
+            min_value=0, max_value=max(medians), format=number_format(medians), width=150
+        )
+    event = st.dataframe(
+        cells,
+        hide_index=True,
+        alt=f"{t('board.table')}: {best.model}",
+        key=f"block-{best.fingerprint}-{best.throughput_unit}-{best.synthetic_data}",
+        on_select="rerun",
+        height=height_of(cells, MOST),
+        column_config=config,
+        placeholder=MISSING,
+    )
+    return [rows[index] for index in event["selection"]["rows"] if index < len(rows)]
+
+
+def band_signs(rows: Sequence[BoardRow]) -> list[str]:
+    """A bracket for each row that joins neighbours whose order is not certain: they begin at the same rank."""
+    signs = []
+    for index, row in enumerate(rows):
+        above, below = (
+            row.rank_from is not None and 0 <= other < len(rows) and rows[other].rank_from == row.rank_from
+            for other in (index - 1, index + 1)
+        )
+        signs.append("│ " if above and below else "└ " if above else "┌ " if below else "")
+    return signs
+
+
+def _cells(row: BoardRow, best: BoardRow, sign: str) -> dict[str, Any]:
+    interval = MISSING if row.ci_low is None else f"{number(row.ci_low)} – {number(row.ci_high)}"
+    return {
+        t("board.rank"): f"{sign}{row.rank or MISSING}",
+        t("board.flavor"): hardware(row),
+        t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
+        t("board.version"): f"{row.framework} {row.framework_version}",
+        t("board.block_median"): rounded(row.throughput),
+        t("board.block_per_card"): rounded(row.per_card),
+        t("board.relation"): _relation(row, best),
+        t("board.interval"): interval,
+        t("board.runs"): row.runs,
+        t("board.trend"): [],
+        t("board.cv"): hundredfold(row.cv),
+        t("board.accuracy_percent"): hundredfold(row.accuracy),
+        **median_cells(row),
+        **({t("board.parameters"): row.system} if row.system else {}),
+        t("board.origin"): t(f"origin.{row.origin}"),
+        t("board.not_valid"): row.invalid + row.incomplete,
+        t("board.latest"): when(row.latest_at, "%Y-%m-%d %H:%M"),
+        t("board.reason"): row.reason,
+    }
+
+
+def _relation(row: BoardRow, best: BoardRow) -> str:
+    """Its median against the best one's; rows that may be the fastest as well say so."""
+    if row is best or row.throughput is None or not best.throughput:
+        return MISSING if row.throughput is None else t("board.is_best")
+    change = signed(row.throughput / best.throughput - 1, 1)
+    return t("board.may_be_best", change=change) if row.rank_from == 1 else change
+
+
+def _show_changes(block: BenchmarkBoard, trends: Sequence[TrendVerdict], region: RegionFacts) -> None:
+    """A badge for each outcome of the benchmark's trends that is news, and links to the trends."""
+    best = block.rows[0]
+    key = (best.fingerprint, best.throughput_unit, best.synthetic_data)
+    changed = [
+        found
+        for found in trends
+        if (trend := found.row.group).origin is Origin.LAUNCHED
+        and (trend.fingerprint, trend.throughput_unit, trend.synthetic_data) == key
+        and found.verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+    ]
+    for found in changed[:CHANGES]:
+        trend, metric, outcome = found.row.group, found.verdict.decisive, found.verdict.outcome
+        colour, icon = BADGES[outcome]
+        change = signed(metric.difference.change, 1) if metric and metric.difference else ""
+        st.badge(f"{t(f'outcome.{outcome.name.lower()}')} {change}", color=colour, icon=icon)
+        size = nodes_and_cards(trend.node_count, trend.cards_per_node)
+        label = plain(f"{trend.flavor or trend.pool_id} · {size}")
+        link(HISTORY, label, {"region": region_key(region), "group": trend.id})
+    if len(changed) > CHANGES:
+        st.caption(t("board.more_changes", count=len(changed) - CHANGES))

@@ -1,0 +1,103 @@
+"""The leaderboard by benchmark: best first, ties joined, distances, newest runs, and what changed."""
+
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pytest
+
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from tests import records as a
+from tests.console.conftest import OpenPage, drawn, texts
+from tests.console.test_results import table
+from tests.console.test_units import BERT
+
+
+@pytest.fixture
+def two_benchmarks(data_dir: Path) -> None:
+    """A benchmark with three configurations, two of them equally fast, and one in another unit."""
+    made = [
+        *a.records([9000, 9010, 9020], "fast", flavor="f1"),
+        *a.records([8000, 8200, 8100], "mid", flavor="f2"),
+        *a.records([8050, 8150, 8250], "mid2", flavor="f3"),
+        *a.records([310, 330], "text", facts=BERT, workload="mindspore_bert"),
+    ]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_each_benchmark_has_a_table_with_its_best_first_and_ties_joined(open_page: OpenPage) -> None:
+    app = open_page("leaderboard")
+
+    bert, resnet = table(app, 0), table(app, 1)
+    assert list(bert["Rank"]) == ["1"]
+    assert list(resnet["Rank"]) == ["1", "┌ 2–3", "└ 2–3"]
+    assert list(resnet["Flavor"]) == ["f1", "f3", "f2"]
+    assert list(resnet.columns[:2]) == ["Rank", "Flavor"]
+    assert list(resnet["Against the best"]) == ["best", "-9.5 %", "-10.1 %"]
+    assert list(resnet["Newest runs"].iloc[0]) == [9000, 9010, 9020]
+    assert "sentences/s" in texts(app)
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_rows_of_several_tables_are_compared_as_groups(open_page: OpenPage, data_dir: Path) -> None:
+    app = open_page("leaderboard")
+    warehouse = Warehouse(data_dir / "warehouse.duckdb")
+    fingerprints = [row.fingerprint for row in warehouse.leaderboard(BoardQuery("cn-north-9")).rows]
+
+    for fingerprint, unit in zip(fingerprints[-2:], ("samples/s", "sentences/s"), strict=True):
+        ticked = {"selection": {"rows": [0], "columns": [], "cells": []}}
+        app.session_state[f"block-{fingerprint}-{unit}-False"] = ticked
+    app.run()
+
+    link = next(link for link in app.page_link if link.label == "Compare 2 rows")
+    assert parse_qsl(link.proto.query_string)[2] == ("by", "rows")
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_each_benchmark_has_a_chart_with_its_own_ranks(open_page: OpenPage) -> None:
+    app = open_page("leaderboard", chart="1")
+
+    labels = [[row["name"].split(" · ")[0] for row in drawn(app, chart) if "rank" in row] for chart in (0, 1)]
+    assert labels == [["1. bert_large"], ["1. resnet50_v1.5", "2–3. resnet50_v1.5", "2–3. resnet50_v1.5"]]
+
+
+def test_a_long_benchmark_leads_to_all_its_configurations(open_page: OpenPage, data_dir: Path) -> None:
+    made = [each for n in range(12) for each in a.records([9000 - n], f"image-{n}", flavor=f"flavor{n:02}")]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+
+    app = open_page("leaderboard")
+    link = next(link for link in app.page_link if link.label == "All 12 configurations")
+    target = dict(parse_qsl(link.proto.query_string))
+    whole = open_page("leaderboard", **target)
+
+    assert len(table(app)) == 10
+    assert len(table(whole)) == 12
+    assert any(link.label == "All benchmarks" for link in whole.page_link)
+
+
+def test_what_regressed_stands_below_its_benchmark(open_page: OpenPage, data_dir: Path) -> None:
+    before = a.records([9000 + n for n in range(10)], "old", framework_version="r1")
+    after = [
+        a.record(
+            f"new-{n}",
+            throughputs=[(8000 + n) / 8] * 8,
+            framework_version="r2",
+            created_at=a.T0 + timedelta(days=1 + n),
+        )
+        for n in range(10)
+    ]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*before, *after])
+
+    app = open_page("leaderboard")
+
+    assert "Regression -11.1 %" in texts(app)
+    assert any("modelarts.kat1.8xlarge · 1 × 8" in link.label.replace("\\", "") for link in app.page_link)
+
+
+def test_a_link_with_an_order_still_opens_the_list(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("leaderboard", sort="cv")
+
+    assert app.radio(key="show").value == "groups"
