@@ -211,7 +211,7 @@ class SeriesService:
         now, attempts, runs = self.clock(), self.ledger.attempts(ids), self.ledger.runs(ids)
         ended = [run.run_id for run in runs if run.state.is_terminal]
         recorded = self.warehouse.runs_of(ended) if ended else {}
-        evaluations = self.warehouse.series.verdicts(ids) if recorded else ()
+        evaluations = self.warehouse.series.evaluations(ids) if recorded else ()
         matrices = []
         for series in several:
             own = [attempt for attempt in attempts if attempt.series_id == series.series_id]
@@ -225,7 +225,7 @@ class SeriesService:
         ids = [series.series_id for series in several]
         cells = self.warehouse.series.run_cells(ids) if ids else {}
         rows = self.warehouse.runs_of([run_id for runs in cells.values() for run_id, _ in runs])
-        evaluations, now = self.warehouse.series.verdicts(ids), self.clock()
+        evaluations, now = self.warehouse.series.evaluations(ids), self.clock()
         snapshots = [SeriesSnapshot.recorded(series, cells[series.series_id], rows, now) for series in several]
         return [replace(matrix_of(snapshot, rows, (), evaluations), here=False) for snapshot in snapshots]
 

@@ -75,7 +75,7 @@ class Warehouse:
         self._store: Store = (
             Lake(location, patience_s) if isinstance(location, TeamLocation) else FileStore(location, patience_s)
         )
-        self._verdicts: history.TrendVerdicts = {}
+        self._trend_verdicts: history.TrendVerdicts = {}
         self.record = Recorder(self._store, self._evaluator).record
         self.annotations = StoredAnnotations(self._store)
         self.saved_views = SavedViews(self._store)
@@ -254,7 +254,7 @@ class Warehouse:
     def regressions(self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()) -> Regressions:
         """The regression verdicts on all trends of the query. Raises RunNotFound if none has `names`."""
         with self._store.moment() as cur:
-            return history.regressions(cur, query, by, names, self._verdicts)
+            return history.regressions(cur, query, by, names, self._trend_verdicts)
 
     def activity(self, query: BoardQuery, since: datetime) -> RegionActivity:
         """Records broken and node hours used since a moment."""

@@ -115,12 +115,12 @@ def test_each_version_and_image_is_judged_by_itself(warehouse: Warehouse) -> Non
     built = [member(f"built-{number}", number, image_url="lab/own:1") for number in range(3)]
     warehouse.record_many([*repeats(), *newer, *built])
 
-    found = warehouse.series.verdicts(["s-1"])
+    found = warehouse.series.evaluations(["s-1"])
 
     assert [(each.framework_version, each.runs) for each in found] == [("r1.10", 3), ("r1.10", 5), ("r1.11", 2)]
     assert found[0].image == "lab/own:1"
     assert "V11" not in {*wrong(found[0]), *wrong(found[1])}
-    assert warehouse.series.verdicts(["another"]) == ()
+    assert warehouse.series.evaluations(["another"]) == ()
 
 
 def test_an_attempt_that_failed_early_spoils_nothing(warehouse: Warehouse) -> None:

@@ -140,16 +140,16 @@ def history(
     cur: DuckDBPyConnection, row: TrendRow, by: VersionField | None, names: Sequence[str], *, include_invalid: bool
 ) -> History:
     """One trend over time. `names` (versions or run ids) replace the marked baseline."""
-    runs, doubts, verdict = _evaluated(cur, row, by, names, include_invalid=include_invalid)
+    runs, doubts, regression = _evaluated(cur, row, by, names, include_invalid=include_invalid)
     return History(
         row=row,
-        field=verdict.field,
+        field=regression.field,
         runs=runs,
         older=max(0, (row.runs if include_invalid else row.valid) - len(runs)),
         clock_doubts=doubts,
         boundaries=boundaries(runs),
-        metrics=metric_histories(runs, row.group.throughput_unit, verdict.field),
-        verdict=with_outcomes([verdict])[0],
+        metrics=metric_histories(runs, row.group.throughput_unit, regression.field),
+        verdict=with_outcomes([regression])[0],
     )
 
 
@@ -190,12 +190,12 @@ def regressions(
         raise RunNotFound(
             Message("no group of {region} has a valid run or a version named {names}", region=region, names=named)
         )
-    verdicts = with_outcomes([row.verdict for row in rows])
-    rows = [replace(row, verdict=verdict) for row, verdict in zip(rows, verdicts, strict=True)]
+    decided = with_outcomes([row.verdict for row in rows])
+    rows = [replace(row, verdict=regression) for row, regression in zip(rows, decided, strict=True)]
     rows.sort(key=lambda row: SEVERITY.index(row.verdict.outcome))
     launched = [row for row in rows if row.row.group.origin is Origin.LAUNCHED]
     outcome = worst(row.verdict.outcome for row in launched or rows)
-    return Regressions(tuple(rows), outcome, verdicts[0].tests if verdicts else 0, page.total, page.rehearsal)
+    return Regressions(tuple(rows), outcome, decided[0].tests if decided else 0, page.total, page.rehearsal)
 
 
 def _trend_verdict(
@@ -212,9 +212,9 @@ def _trend_verdict(
     if earlier and earlier[0] == key:
         return replace(earlier[1], row=row)
     # Only the verdict is returned: the runs of all trends of a region would not fit into memory.
-    runs, _, verdict = _evaluated(cur, row, by, names, include_invalid=False)
+    runs, _, regression = _evaluated(cur, row, by, names, include_invalid=False)
     timeless, others = sum(run.is_timeless for run in runs), sum(run.is_of_another_system for run in runs)
-    answer = TrendVerdict(row, verdict, timeless, others)
+    answer = TrendVerdict(row, regression, timeless, others)
     if not names:
         stored[row.group] = (key, answer)
     return answer

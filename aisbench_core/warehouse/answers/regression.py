@@ -76,12 +76,12 @@ def regression_verdict(
     return _against(unit, field, BaselineReason.VERSION_BEFORE, baseline, candidate)
 
 
-def with_outcomes(verdicts: Sequence[RegressionVerdict]) -> tuple[RegressionVerdict, ...]:
+def with_outcomes(regression_verdicts: Sequence[RegressionVerdict]) -> tuple[RegressionVerdict, ...]:
     """The verdicts of one answer with adjusted p-values and outcomes."""
-    tested = (metric for verdict in verdicts for metric in (*verdict.metrics, *verdict.within))
+    tested = (metric for regression in regression_verdicts for metric in (*regression.metrics, *regression.within))
     p_values = [metric.p_value for metric in tested if metric.p_value is not None]
     adjusted_p = iter(adjusted(p_values))
-    return tuple(_decided(verdict, adjusted_p, len(p_values)) for verdict in verdicts)
+    return tuple(_decided(regression, adjusted_p, len(p_values)) for regression in regression_verdicts)
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
@@ -168,14 +168,14 @@ def _against_build_before(
     # A new image or new code of the same version may be slower, too.
     run_ids = {run.run_id for run in newest}
     before = of_one_build([run for run in version if run.run_id not in run_ids], field)
-    verdicts = (_compared(metric, unit, before, newest) for metric in TRACKED)
-    return (verdict for verdict in verdicts if verdict.p_value is not None)
+    metrics = (_compared(metric, unit, before, newest) for metric in TRACKED)
+    return (metric for metric in metrics if metric.p_value is not None)
 
 
 def _changed_within(unit: str, candidate: Sequence[HistoryRun]) -> Iterator[MetricVerdict]:
     # The mean of all of the candidate's runs hides a drop that began in the middle of them.
-    verdicts = (_last_level(metric, unit, candidate) for metric in TRACKED)
-    return (verdict for verdict in verdicts if verdict.p_value is not None)
+    metrics = (_last_level(metric, unit, candidate) for metric in TRACKED)
+    return (metric for metric in metrics if metric.p_value is not None)
 
 
 def _one_version(runs: Sequence[HistoryRun], field: VersionField) -> str:
@@ -251,15 +251,15 @@ def power_of(baseline: Summary | None, candidate: Summary | None) -> Power | Non
     return power(cv, PLANNED, baseline.count, candidate.count if candidate else 0, Reporting(EFFECT, ALPHA))
 
 
-def _decided(verdict: RegressionVerdict, adjusted_p: Iterator[float], tests: int) -> RegressionVerdict:
+def _decided(regression: RegressionVerdict, adjusted_p: Iterator[float], tests: int) -> RegressionVerdict:
     metrics, within = (
         tuple(_with_outcome(metric, next(adjusted_p)) if metric.p_value is not None else metric for metric in tested)
-        for tested in (verdict.metrics, verdict.within)
+        for tested in (regression.metrics, regression.within)
     )
     # No change within the candidate does not mean that there is none against the baseline.
     changed = (metric for metric in within if metric.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT))
     outcome = worst(metric.outcome for metric in (*metrics, *changed))
-    return replace(verdict, metrics=metrics, within=within, outcome=outcome, tests=tests)
+    return replace(regression, metrics=metrics, within=within, outcome=outcome, tests=tests)
 
 
 def _with_outcome(metric: MetricVerdict, adjusted_p: float) -> MetricVerdict:

@@ -147,11 +147,11 @@ def _configuration_row(values: Sequence[Any]) -> ConfigurationRow:
 
 def _scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]]) -> Scaling:
     valid = [row for row in rows if not row["why"]]
-    left_out = tuple(ExcludedRuns(row["why"], row["node_count"], row["runs"]) for row in rows if row["why"])
+    excluded = tuple(ExcludedRuns(row["why"], row["node_count"], row["runs"]) for row in rows if row["why"])
     sizes = [SizeRuns(row["node_count"], row["runs"], row["log_mean"], row["log_squares"]) for row in valid]
     points = tuple(_point(row, valid[0]) for row in valid)
     base_nodes = points[0].node_count if points else None
-    return Scaling(query, points, base_nodes, query.throughput_unit, amdahl(sizes), left_out)
+    return Scaling(query, points, base_nodes, query.throughput_unit, amdahl(sizes), excluded)
 
 
 def _point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:

@@ -15,20 +15,20 @@ from aisbench_core.warehouse.answers.group_statistics import GROUP_ID
 from aisbench_core.warehouse.records.rows import utc
 
 # The end of such a run's source.
-LAUNCHED_ELSEWHERE = " (launched there)"
+LAUNCHED_REMOTELY = " (launched there)"
 
 
 def claim(cur: DuckDBPyConnection, file: str, at: datetime) -> None:
     """Turn the launched runs of this warehouse file into imported ones. The caller checks their validity again."""
     cur.execute(
         "update runs set origin = 'imported', source = ? || ?, imported_at = ? where origin = 'launched'",
-        [file, LAUNCHED_ELSEWHERE, utc(at)],
+        [file, LAUNCHED_REMOTELY, utc(at)],
     )
     cur.execute(f"update runs set group_id = {GROUP_ID} where group_id is distinct from {GROUP_ID}")
 
 
 def as_recorded(run: Mapping[str, Any]) -> Mapping[str, Any]:
     """A run's cells as they were when its hash was computed."""
-    if run["origin"] == Origin.IMPORTED and run["source"].endswith(LAUNCHED_ELSEWHERE):
+    if run["origin"] == Origin.IMPORTED and run["source"].endswith(LAUNCHED_REMOTELY):
         return {**run, "origin": Origin.LAUNCHED.value, "source": "", "imported_at": None}
     return run

@@ -60,7 +60,7 @@ class StoredSeries:
                 cells[series_id].append((run_id, cell))
         return cells
 
-    def verdicts(self, series_ids: Sequence[str]) -> tuple[SeriesEvaluation, ...]:
+    def evaluations(self, series_ids: Sequence[str]) -> tuple[SeriesEvaluation, ...]:
         """The checks of each row of these series, over all of their runs."""
         with self._store.cursor() as cur:
             return series_checks.of_series(cur, series_ids, self._evaluator_of(""))
