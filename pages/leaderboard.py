@@ -26,10 +26,12 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 board.show_active_filters()
 saved_views.show_missing()
 show_rehearsal(region)
+badges: blocks.Badges = ()
 if view == "blocks":
-    ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), region)
+    ticked, badges = blocks.show_blocks(replace(query, limit=blocks.BLOCKS))
 else:
     ticked = board.show_run_table(query) if view == "runs" else board.show_groups(query)
 show_rulesets(query)
 show_results_export(query)
 watch_results(drawn, ticked=ticked)
+blocks.show_badges(badges, region)

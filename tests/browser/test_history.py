@@ -54,7 +54,7 @@ def test_what_is_chosen_is_in_the_address_and_a_mark_outlives_a_reload(
 
 def test_a_new_result_is_on_the_leaderboard_without_a_click(console: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(console)
-    visit.open("/leaderboard")
+    visit.open("/leaderboard?show=groups")
     expect(visit.page.get_by_text("Updated")).to_be_visible()
     before = visit.rows(TABLE)
 

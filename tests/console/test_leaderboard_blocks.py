@@ -34,7 +34,7 @@ def test_each_benchmark_has_a_table_with_its_best_first_and_ties_joined(open_pag
     assert list(resnet["Rank"]) == ["1", "┌ 2–3", "└ 2–3"]
     assert list(resnet["Flavor"]) == ["f1", "f3", "f2"]
     assert list(resnet.columns[:2]) == ["Rank", "Flavor"]
-    assert list(resnet["Against the best"]) == ["best", "-9.5 %", "-10.1 %"]
+    assert list(resnet["Vs. best"]) == ["best", "-9.5 %", "-10.1 %"]
     assert list(resnet["Newest runs"].iloc[0]) == [9000, 9010, 9020]
     assert "sentences/s" in texts(app)
 

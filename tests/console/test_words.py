@@ -98,7 +98,7 @@ NAMED_BY_VALUES = (
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
-    | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag"])
+    | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag", "benchmark"])
 )
 
 

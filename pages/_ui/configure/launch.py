@@ -19,6 +19,9 @@ from pages._ui.shell.words import t
 
 MAX_HOURS = 87_600.0  # ten years: how far an estimate goes
 
+# Streamlit writes the keys of a primary button too faintly: 3.3 : 1 where people need 4.5 : 1 to read them.
+READABLE_KEYS = "<style>.st-key-launch kbd { color: inherit !important; opacity: 1 !important; }</style>"
+
 # About a token: a token launches once, however often the button is pressed.
 LAUNCH = Dialog("launch-question", "medium")
 
@@ -60,6 +63,7 @@ def show_launch(form: Form, profile: str) -> None:
     if has_errors(form.findings):
         st.markdown(t("configure.blocked"))
         return
+    st.html(READABLE_KEYS)
     icon, label = ":material/rocket_launch:", t("configure.launch")
     if st.button(label, key="launch", type="primary", icon=icon, width="stretch", shortcut="Mod+Shift+Enter"):
         LAUNCH.open(secrets.token_hex(8))

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.formats import MISSING, clipped, nodes_and_cards, number, signed
 from aisbench_core.model import Origin
@@ -32,12 +33,18 @@ NEWEST = 30  # runs of a sparkline
 CHANGES = 3  # links to changed trends below a block; History has all
 
 
-def show_blocks(query: BoardQuery, region: RegionFacts) -> bool:
-    """One page of benchmarks; says whether a row is ticked. Ticked rows of all of them are compared as groups."""
+Badges = Sequence[tuple[BenchmarkBoard, DeltaGenerator]]
+"""Benchmarks, each with the place of its verdicts."""
+
+
+def show_blocks(query: BoardQuery) -> tuple[bool, Badges]:
+    """One page of benchmarks: whether a row is ticked, and where `show_badges` puts each one's verdicts.
+
+    Ticked rows of all of them are compared as groups."""
     page = page_of(core().warehouse.benchmarks, query, MOST)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
-        return False
+        return False, ()
     rows = tuple(row for block in page.rows for row in block.rows)
     parameters = cached(
         core().warehouse.distinctions,
@@ -63,12 +70,17 @@ def show_blocks(query: BoardQuery, region: RegionFacts) -> bool:
     show_rules([rule_id for row in rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     show_links([row.median_run_id or row.latest_run_id for row in ticked], ComparedBy.ROWS)
     url.toggle("chart", t("board.chart"))
-    # Verdicts may take seconds for a region's first visitor, so the tables do not wait for them.
+    return bool(ticked), tuple(zip(page.rows, badges, strict=True))
+
+
+def show_badges(badges: Badges, region: RegionFacts) -> None:
+    """What changed in each benchmark; the page calls it last, as the first visitor of a large region waits for it."""
+    if not badges:
+        return
     trends = cached(core().warehouse.regressions, BoardQuery(region.region, rehearsal=region.rehearsal)).groups
-    for block, container in zip(page.rows, badges, strict=True):
+    for block, container in badges:
         with container:
             _show_changes(block, trends, region)
-    return bool(ticked)
 
 
 def _show_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> None:
