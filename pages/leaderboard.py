@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages._ui.leaderboard import blocks, board
+from pages._ui.leaderboard import blocks, board, tv
 from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
@@ -15,6 +15,14 @@ from pages._ui.shell.navigation import LEADERBOARD
 from pages._ui.shell.status import watch_results
 from pages._ui.shell.words import t
 
+if tv.is_tv():
+    st.title(t("board.title"))
+    with st.container(key=tv.CONTROLS):
+        region = choose_region(recorded_regions())
+        query = board.choose_board_query(region, "blocks")
+    show_rehearsal(region)
+    tv.show_tv(replace(query, limit=blocks.BLOCKS))
+    st.stop()
 saved_views.show_title(LEADERBOARD, t("board.title"))
 drawn = core().warehouse.revision()
 regions = recorded_regions()

@@ -57,7 +57,7 @@ def show_blocks(query: BoardQuery) -> tuple[bool, Badges]:
     draws_bars = st.query_params.get("chart") == "1"
     badges, ticked = [], []
     for block in page.rows:
-        _show_title(block, parameters)
+        st.markdown(benchmark_title(block, parameters))
         ticked += _show_table(block, newest)
         badges.append(st.container(horizontal=True, vertical_alignment="center", gap="small"))
         if block.total > len(block.rows):
@@ -83,12 +83,12 @@ def show_badges(badges: Badges, region: RegionFacts) -> None:
             _show_changes(block, trends, region)
 
 
-def _show_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> None:
-    """The benchmark in one line, with the unit of its numbers."""
+def benchmark_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:
+    """The benchmark in one line of Markdown, with the unit of its numbers."""
     best = block.rows[0]
     data = t("board.synthetic") if best.synthetic_data else best.dataset
     named = (best.model or best.workload, data, clipped(parameters.get(best.fingerprint, ""), 80))
-    st.markdown(f"**{plain(' · '.join(filter(None, named)))}** · {plain(t.unit(best.throughput_unit))}")
+    return f"**{plain(' · '.join(filter(None, named)))}** · {plain(t.unit(best.throughput_unit))}"
 
 
 def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
@@ -152,7 +152,7 @@ def _cells(row: BoardRow, best: BoardRow, sign: str) -> dict[str, Any]:
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.block_median"): rounded(row.throughput),
         t("board.block_per_card"): rounded(row.per_card),
-        t("board.relation"): _relation(row, best),
+        t("board.relation"): relation(row, best),
         t("board.interval"): interval,
         t("board.runs"): row.runs,
         t("board.trend"): [],
@@ -167,7 +167,7 @@ def _cells(row: BoardRow, best: BoardRow, sign: str) -> dict[str, Any]:
     }
 
 
-def _relation(row: BoardRow, best: BoardRow) -> str:
+def relation(row: BoardRow, best: BoardRow) -> str:
     """Its median against the best one's; rows that may be the fastest as well say so."""
     if row is best or row.throughput is None or not best.throughput:
         return MISSING if row.throughput is None else t("board.is_best")

@@ -1,0 +1,67 @@
+"""The leaderboard on a wall screen (`tv=1`): large type, no controls, refreshed by itself."""
+
+import streamlit as st
+
+from aisbench_core.formats import MISSING, clipped, nodes_and_cards, number
+from aisbench_core.warehouse.answers.boards import BenchmarkBoard, hardware
+from aisbench_core.warehouse.values import BoardQuery
+from pages._ui.leaderboard.blocks import BLOCKS, band_signs, benchmark_title, relation
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.formats import when
+from pages._ui.shell.words import t
+
+SECONDS = 30  # between refreshes
+ROWS = 5  # of each benchmark: more cannot be read from across a room
+
+# Real HTML tables follow the size of the page's type; those that can be sorted are drawn at a fixed size. The filters
+# are still there, because they read the address, but nobody sees them.
+CONTROLS = "tv-controls"
+_STYLE = f"""<style>
+    html {{ font-size: 24px; }}
+    [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stExpandSidebarButton"], .st-key-{CONTROLS} {{
+        display: none;
+    }}
+</style>"""
+
+
+def is_tv() -> bool:
+    """Whether the address asks for a wall screen."""
+    return st.query_params.get("tv") == "1"
+
+
+def show_tv(query: BoardQuery) -> None:
+    """The first benchmarks of the query, each with its best configurations."""
+    st.html(_STYLE)
+    st.fragment(_refreshed, run_every=SECONDS)(query)
+
+
+def _refreshed(query: BoardQuery) -> None:
+    with errors_shown():
+        page = cached(core().warehouse.benchmarks, query, ROWS)
+        fingerprints = tuple(block.rows[0].fingerprint for block in page.rows)
+        parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+        if not page.rows:
+            st.info(t("board.no_match"), icon=":material/search:")
+        for block in page.rows:
+            st.markdown(benchmark_title(block, parameters))
+            _show_block(block)
+        hidden = max(0, page.total - BLOCKS)
+        notes = [t("home.updated", at=when(core().clock(), "%H:%M:%S"))]
+        st.caption(" · ".join([*notes, *([t("board.more_benchmarks", count=hidden)] if hidden else [])]))
+
+
+def _show_block(block: BenchmarkBoard) -> None:
+    cells = [
+        {
+            t("board.rank"): f"{sign}{row.rank or MISSING}",
+            t("board.flavor"): plain(hardware(row)),
+            t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
+            t("board.version"): plain(clipped(f"{row.framework} {row.framework_version}")),
+            t("board.block_median"): f"**{number(row.throughput)}**",
+            t("board.relation"): relation(row, block.rows[0]),
+            t("board.runs"): str(row.runs),
+        }
+        for row, sign in zip(block.rows, band_signs(block.rows), strict=True)
+    ]
+    st.table(cells, hide_index=True)
