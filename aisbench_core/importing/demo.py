@@ -88,7 +88,6 @@ def _run(run_id: str, spec: RunSpec, created_by: str, at: datetime) -> Run:
         created_by=created_by,
         updated_at=end,
         next_step_at=end,
-        submitted_at=at,
         started_at=at,
         ended_at=end,
         duration_s=seconds,
