@@ -49,6 +49,9 @@ class Check:
     evidence: str = ""
 
 
+SPREAD_CHECK = "V27"  # of rulesets: the CV over the runs of a series
+
+
 def is_of_the_end(check_id: str, validity: Validity) -> bool:
     """Whether fields are missing because the run did not complete: then how it ended is shown first."""
     return check_id == "V01" and validity is Validity.INCOMPLETE
@@ -237,6 +240,16 @@ class SeriesEvaluation:
     def runs(self) -> int:
         """The number of its runs, valid or not."""
         return len(self.run_ids)
+
+    @property
+    def scatter(self) -> Check | None:
+        """The check of how far its runs scatter, if they scatter more than the ruleset allows."""
+        found = (
+            check
+            for check in self.checks
+            if check.id == SPREAD_CHECK and check.level in (CheckLevel.FAIL, CheckLevel.WARN)
+        )
+        return next(found, None)
 
     @property
     def counts(self) -> bool:

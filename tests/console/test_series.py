@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import RunState, Series, SeriesState
-from tests.console.conftest import OpenPage, texts
+from tests.console.conftest import OpenPage, drawn, texts
 from tests.series_bench import SeriesBench
 
 
@@ -196,3 +196,23 @@ def test_what_changed_since_another_series_is_told_row_by_row(open_page: OpenPag
     assert list(rows["Baseline"]) == ["200 (n = 3, CV 0.15 %)"]
     assert "**Regression**" in texts(app)
     assert not app.exception
+
+
+def test_repeats_are_dots_beside_their_median_and_too_much_scatter_is_said(
+    open_page: OpenPage, bench: SeriesBench
+) -> None:
+    series = bench.launch(node_counts="1,2", repeats=5, budget=40)
+    for number in range(10):
+        (run,) = bench.admit()
+        bench.end(
+            run, 200.0 * run.spec.node_count * (1 + (0.2 * number if run.spec.node_count == 2 else 0.0001 * number))
+        )
+
+    app = open_page("series", series=series.series_id)
+
+    dots = drawn(app)
+    assert len(dots) == 10
+    assert {dot["row"]: dot["cv"] < 0.01 for dot in dots} == {"Nodes: 1": True, "Nodes: 2": False}
+    (warning,) = [alert.value for alert in app.warning if "scatter" in alert.value]
+    assert r"Nodes\: 2" in warning
+    assert "CV at most" in warning

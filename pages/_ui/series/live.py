@@ -69,6 +69,7 @@ def _series(series_id: str, had_ended: bool) -> None:
         _show_warnings(matrix)
         st.header(t("series.matrix"))
         tables.show_matrix(matrix)
+        tables.show_spread(matrix)
         st.header(t("series.statistics"))
         tables.show_statistics(matrix)
         st.header(t("repeatability.title"))
@@ -98,6 +99,12 @@ def _show_warnings(matrix: Matrix) -> None:
         hours = {"needed": number(matrix.hold.needed, digits=3), "spent": number(matrix.hold.spent, digits=3)}
         text = t("series.held", budget=number(matrix.hold.budget), **hours)
         st.warning(text, icon=":material/pause_circle:")
+    for row in matrix.rows:
+        if row.evaluation and (scatter := row.evaluation.scatter):
+            sentences = {"expected": t.message(scatter.expected), "found": t.message(scatter.found)}
+            title = plain(tables.row_title(row.planned))
+            texts = {name: plain(text) for name, text in sentences.items()}
+            st.warning(t("series.scatters", row=title, **texts), icon=":material/scatter_plot:")
     if matrix.codes > 1:
         st.warning(t("series.codes", count=matrix.codes), icon=":material/warning:")
 

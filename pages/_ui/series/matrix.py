@@ -1,5 +1,6 @@
 """A series as tables: the matrix of its cells, statistics and verdicts of its rows, and every attempt."""
 
+import altair as alt
 import streamlit as st
 
 from aisbench_core.formats import MISSING, duration, nodes_and_cards, number, percent
@@ -7,6 +8,7 @@ from aisbench_core.model import CellState, SeriesRow
 from aisbench_core.series.matrix import Cell, Matrix, MatrixRow, Tried
 from aisbench_core.warehouse.values import CheckLevel
 from pages._ui.runs.validity import CHECKS, name_of, ruleset_of, show_check
+from pages._ui.shell import charts
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.tables import show_table
@@ -66,6 +68,39 @@ def _state_text(attempt: Tried) -> str:
     if attempt.run and attempt.state is CellState.ACTIVE:
         return t(f"state.{attempt.run.state}")
     return t(f"series.cell_{attempt.state.name.lower()}")
+
+
+def show_spread(matrix: Matrix) -> None:
+    """Every valid value of each row beside the row's median, coloured by the row's CV; nothing for single values."""
+    dots = [
+        {
+            "row": row_title(row.planned),
+            "beside": value / row.median - 1,
+            "value": f"{number(value)} {t.unit(row.unit)}",
+            "cv": row.summary.cv,
+        }
+        for row in matrix.rows
+        if row.median and row.summary and row.summary.cv is not None
+        for value in row.values
+    ]
+    if not dots:
+        return
+    rows = list(dict.fromkeys(str(dot["row"]) for dot in dots))
+    ramp = alt.Scale(scheme="viridis")  # ordered in lightness, so that it is read without seeing colours
+    tips = [
+        alt.Tooltip("row:N", title=t("series.row")),
+        alt.Tooltip("value:N", title=t("series.value")),
+        alt.Tooltip("beside:Q", title=t("series.beside"), format="+.2%"),
+        alt.Tooltip("cv:Q", title=t("series.cv"), format=".2%"),
+    ]
+    chart = charts.chart_of(dots).mark_circle(size=90, opacity=1)
+    chart = chart.encode(
+        x=alt.X("beside:Q", title=t("series.beside"), axis=alt.Axis(format="+.1~%", tickCount=7)),
+        y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=300)),
+        color=alt.Color("cv:Q", title=t("series.cv"), legend=alt.Legend(format=".1~%"), scale=ramp),
+        tooltip=tips,
+    )
+    charts.draw(chart.properties(height=charts.BAR * len(rows) + charts.AXIS), text=t("series.spread_chart"))
 
 
 def show_statistics(matrix: Matrix) -> None:
