@@ -83,7 +83,7 @@ def test_what_a_job_said_stays_as_it_is(warehouse: Warehouse, theirs: str) -> No
 def test_the_words_of_a_workload_stay_as_they_are_in_a_report(warehouse: Warehouse, theirs: str) -> None:
     warehouse.record(a.record("run-1", facts=replace(a.FACTS, accuracy_target_source=theirs)))
 
-    report = Reports(warehouse, lambda: NOW).write(["run-1"], ReportLanguage.ZH)
+    report = Reports(warehouse, lambda: NOW).write(["run-1"], ReportLanguage.ZH, full=True)
 
     assert f"<td>{theirs}</td>" in report
 
@@ -156,7 +156,7 @@ def test_a_chinese_report_says_ours_in_chinese_and_theirs_as_it_is(warehouse: Wa
         [replace(ended("failed", "ValueError: all"), remarks=Annotations((note,))), objected("x", MISSING)]
     )
 
-    report = Reports(warehouse, lambda: NOW).write(["failed", "x"], ReportLanguage.ZH)
+    report = Reports(warehouse, lambda: NOW).write(["failed", "x"], ReportLanguage.ZH, full=True)
 
     assert ">ValueError: all<" in report
     assert "<h3>failed: " in report
