@@ -191,8 +191,8 @@ FRAMEWORKS: Mapping[str, str] = {"mindspore": "MindSpore", "pytorch": "PyTorch",
 
 _NAME = re.compile(
     r"(?:train|inference)_(?P<company>[A-Za-z0-9]+)_(?P<workload>[A-Za-z]\w*)-Ais-Benchmark-Stubs"
-    r"-(?P<architecture>aarch64|x86_64)-(?P<tool_version>[0-9]+(?:\.[0-9]+)*)"
-    r"-(?P<framework_version>[A-Za-z]{0,9}[0-9]+(?:\.[0-9]+)*)_(?P<environment>[a-z]+)"
+    r"-(?P<architecture>aarch64|x86_64)-(?P<tool_version>[0-9]+(?:\.[0-9]+){0,9})"
+    r"-(?P<framework_version>[A-Za-z]{0,9}[0-9]+(?:\.[0-9]+){0,9})_(?P<environment>[a-z]+)"
 )
 
 
