@@ -52,7 +52,7 @@ Pool = tuple[str, str]
 class SeriesService:
     """All series of this console. Threads may share it; methods about one series raise SeriesNotFound."""
 
-    events: Ledger
+    run_ledger: Ledger
     ledger: SeriesLedger
     files: SeriesFiles
     warehouse: Warehouse
@@ -216,7 +216,7 @@ class SeriesService:
         for series in several:
             own = [attempt for attempt in attempts if attempt.series_id == series.series_id]
             own_runs = {run.run_id: run for run in runs if run.series_id == series.series_id}
-            snapshot, events = SeriesSnapshot(series, own, own_runs, now), self.events.events(series.series_id)
+            snapshot, events = SeriesSnapshot(series, own, own_runs, now), self.run_ledger.events(series.series_id)
             matrices.append(matrix_of(snapshot, recorded, events, evaluations))
         return matrices
 
@@ -292,7 +292,7 @@ class Admitting:
             self._held.discard(series_id)
         elif not snapshot.active and series_id not in self._held:
             self._held.add(series_id)
-            self.service.events.note(self._event(series_id, Level.WARNING, hold.sentence))
+            self.service.run_ledger.note(self._event(series_id, Level.WARNING, hold.sentence))
         return hold is not None
 
     def _put_off(self, series: Series, error: AisbenchError) -> None:
