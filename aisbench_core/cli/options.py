@@ -125,7 +125,7 @@ SpecFields = dict[str, Any]
 CHANNELS = ("inputs", "outputs")
 WITH_SUBFIELDS = (*CHANNELS, "environments", "parameters", "log_levels", "update")
 # Fields whose value on the command line is YAML; the others are plain text.
-AS_YAML = (*WITH_SUBFIELDS, "volumes", "auto_stop_hours")
+AS_YAML = (*WITH_SUBFIELDS, "volumes", "auto_stop_hours", "environment_check")
 
 # Suffixes of spec files; anything else is a workload or a run.
 SPEC_FILES = (".yaml", ".yml")
@@ -262,8 +262,7 @@ def _with_subfield(fields: SpecFields, parent: str, name: str, text: str, core: 
     from aisbench_core.authoring.manifest import ParameterType
 
     if parent in CHANNELS:
-        channels = [channel for channel in fields.get(parent, []) if channel["name"] != name]
-        return [*channels, {"name": name, "path": text}]  # replaces the path of a file
+        return _with_channel(fields.get(parent, []), name, text)
     if parent not in WITH_SUBFIELDS:
         problem = Message("only these fields have subfields: {names}", names=", ".join(WITH_SUBFIELDS))
         raise SpecError(verbatim("--set"), [Problem(f"{parent}.{name}", problem)])
@@ -279,6 +278,15 @@ def _with_subfield(fields: SpecFields, parent: str, name: str, text: str, core: 
     elif parent == "update" and text:
         value = absolute(text, Path.cwd())
     return {**fields.get(parent, {}), name: value}
+
+
+def _with_channel(channels: list[dict[str, Any]], field: str, text: str) -> list[dict[str, Any]]:
+    """The channels with one of them changed: NAME is its path, NAME.prefetch and the like another field of it."""
+    name, _, attribute = field.partition(".")
+    value = _yaml(field, text) if attribute == "prefetch" else text
+    present = next((channel for channel in channels if channel["name"] == name), {"name": name})
+    others = [channel for channel in channels if channel["name"] != name]
+    return [*others, {**(present if attribute else {"name": name}), attribute or "path": value}]
 
 
 def _yaml(field: str, text: str) -> Any:

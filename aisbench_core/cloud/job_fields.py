@@ -41,12 +41,16 @@ FIELDS = (
     JobField(lambda job: job.name, "metadata.name", sdk="job_name"),
     JobField(lambda job: job.spec.description, "metadata.description", package="job_description"),
     JobField(lambda job: str(job.spec.retries or ""), "metadata.annotations.fault-tolerance/job-retry-num"),
+    JobField(lambda job: _true(job.spec.retry_always), "metadata.annotations.fault-tolerance/job-unconditional-retry"),
+    JobField(lambda job: _true(job.spec.retry_on_hang), "metadata.annotations.fault-tolerance/hang-retry"),
     JobField(lambda job: job.code_path, "algorithm.code_dir", "app_url", sdk_v1="code_dir"),
     JobField(lambda job: _url(job.code_path), sdk="files.code_dir"),
     JobField(_boot_path, "algorithm.boot_file", "boot_file_url", sdk_v1="boot_file"),
     JobField(lambda job: _url(_boot_path(job)), sdk="files.boot_file"),
     JobField(lambda job: job.spec.image_url, "algorithm.engine.image_url", "user_image_url", "user_image_url"),
     JobField(lambda job: job.spec.image_url and job.spec.command, "algorithm.command", "user_command", "user_command"),
+    JobField(lambda job: job.spec.working_dir, "algorithm.working_dir"),
+    JobField(lambda job: job.spec.local_code_dir, "algorithm.local_code_dir"),
     # API v1 takes the number of the engine, and that of the flavor, instead of their names.
     JobField(_engine_name, "algorithm.engine.engine_name", package="framework_type"),
     JobField(_engine_version, "algorithm.engine.engine_version", package="framework_version"),
@@ -118,13 +122,18 @@ def _named(job: JobRequest, api: str) -> dict[str, Any]:
     return body
 
 
+def _true(requested: bool) -> str:
+    return "true" if requested else ""
+
+
 def _pairs(job: JobRequest, key: str) -> list[dict[str, str]]:
     return [{key: name, "value": value} for name, value in job.parameters.items()]
 
 
 def _remote(channel: Channel) -> Mapping[str, Any]:
     remote = {"obs": {"obs_url": channel.path}}
-    return {"name": channel.name, "access_method": channel.access_method.value, "remote": remote}
+    prefetch = {"prefetch_to_local": True} if channel.prefetch else {}
+    return {"name": channel.name, "access_method": channel.access_method.value, "remote": remote, **prefetch}
 
 
 def _nfs(volume: NfsVolume) -> Mapping[str, Any]:

@@ -65,6 +65,7 @@ from aisbench_core.model.spec import (
     NfsVolume,
     RunSpec,
     Scalar,
+    TrainingMode,
     Update,
     canonical_json,
     differences,
@@ -93,7 +94,7 @@ __all__ = [
     "Level", "LogLevels", "LogPreview", "MetricSample", "MindSporeLevel", "Mode", "NfsVolume", "Origin", "Phase",
     "Pool", "Progress", "RankResult", "RegionJob", "Role", "Run", "RunRecord", "RunSort", "RunSpec", "RunState",
     "Scalar", "Series", "SeriesPlan", "SeriesRow", "SeriesState", "ServerResult", "Stated",
-    "SystemStatus", "TaskStatus", "TrainResultInfo", "Update", "WayIn", "WorkloadFacts",
+    "SystemStatus", "TaskStatus", "TrainResultInfo", "TrainingMode", "Update", "WayIn", "WorkloadFacts",
     "canonical_json", "completed", "differences", "flat", "known_from_job", "local_actor", "note_error", "stated_of",
     "tag_error", "unknown_fields", "whole_note",
 ]  # fmt: skip

@@ -66,6 +66,10 @@ class Channel(Frozen):
     name: Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
     path: Annotated[str, Field(description="OBS directory, written /bucket/directory/")] = ""
     access_method: AccessMethod = AccessMethod.PARAMETER
+    prefetch: Annotated[
+        bool,
+        Field(exclude_if=operator.not_, description="of an output: its files are downloaded before the job starts"),
+    ] = False
 
 
 class NfsVolume(Frozen):
@@ -117,6 +121,21 @@ class LogLevels(Frozen):
         return {name: str(int(number)) for name, number in numbers.items() if number is not None}
 
 
+class TrainingMode(StrEnum):
+    """What MindSpore on Ascend records of itself: the usual, as little as possible, or everything for a diagnosis."""
+
+    GENERAL = "general"
+    PERFORMANCE = "performance"
+    DIAGNOSIS = "diagnosis"
+
+
+# The API has no field for the mode: the platform's launcher for Ascend reads these variables.
+_MODE_VARIABLES = {
+    TrainingMode.PERFORMANCE: {"MA_RUN_MODE_ENV": "performance"},
+    TrainingMode.DIAGNOSIS: {"MA_DIAG_MODE_ENV": "faults"},
+}
+
+
 class Update(Frozen):
     """Packages, as local files, that replace the image's own on each node; empty: the image's own."""
 
@@ -146,6 +165,8 @@ class RunSpec(Frozen):
     boot_file: Annotated[str, Field(description="relative to code_dir")] = ""
     image_url: str = ""
     command: Annotated[str, Field(description="start command of a custom image")] = ""
+    working_dir: Annotated[str, Field(description="where the job starts, an absolute path in its container")] = ""
+    local_code_dir: Annotated[str, Field(description="where the code is put, a path below /home")] = ""
     engine_name: str = ""
     engine_version: str = ""
     flavor: str = ""
@@ -161,6 +182,12 @@ class RunSpec(Frozen):
     priority: Annotated[int, Field(ge=1, le=3)] = 1
     auto_stop_hours: Annotated[int | None, Field(ge=1, le=720)] = None
     retries: Annotated[int, Field(ge=0, le=128)] = 0
+    retry_always: Annotated[bool, Field(description="after any failure, not only one of the platform")] = False
+    retry_on_hang: Annotated[bool, Field(description="when the platform finds that the job hangs")] = False
+    environment_check: Annotated[
+        bool | None, Field(description="the platform's check of each node before the job starts; empty: its default")
+    ] = None
+    training_mode: TrainingMode = TrainingMode.GENERAL
     log_path: Annotated[str, Field(description="OBS directory; empty: the profile's")] = ""
     name: Annotated[str, Field(description="the start of the job's name")] = ""
     description: str = ""
@@ -191,6 +218,12 @@ class RunSpec(Frozen):
         return single | self.log_levels.variables
 
     @property
+    def platform_variables(self) -> dict[str, str]:
+        """Environment variables set by fields that the platform itself reads, before any program of the job."""
+        check = {} if self.environment_check is None else {_CHECK: str(int(self.environment_check))}
+        return check | _MODE_VARIABLES.get(self.training_mode, {})
+
+    @property
     def sha256(self) -> str:
         """SHA-256 (hex) over the spec's canonical JSON, in which later fields appear only if they are set."""
         values = self.model_dump(mode="json")
@@ -198,8 +231,14 @@ class RunSpec(Frozen):
         return hashlib.sha256(canonical_json({k: v for k, v in values.items() if k not in unset}).encode()).hexdigest()
 
 
+# Despite its name, 1 means that the check is made (training guide 5.2).
+_CHECK = "MA_SKIP_IMAGE_DETECT"
+
 # Fields added after specs were stored: a spec without them keeps its hash.
-_LATER = ("log_levels", "update", "imported", "secrets")
+_LATER = (
+    *("log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir"),
+    *("retry_always", "retry_on_hang", "environment_check", "training_mode"),
+)
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -84,6 +84,7 @@ def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
 def job_request(run: Run, profile: Profile, secret_values: Mapping[str, str]) -> JobRequest:
     """The request that creates the run's job. `secret_values`: those of the spec's secret variables."""
     code = "" if not run.spec.code_dir else code_path(run, profile)
+    variables = run.spec.platform_variables | run.spec.variables
     return JobRequest(
         name=run.job_name,
         spec=run.spec,
@@ -92,6 +93,6 @@ def job_request(run: Run, profile: Profile, secret_values: Mapping[str, str]) ->
         log_path=log_path(run, profile),
         inputs=tuple(channel for channel in run.spec.inputs if channel.path),
         outputs=outputs(run, profile),
-        environments={"AISBENCH_RUN_ID": run.run_id, **run.spec.variables, **run.spec.environments, **secret_values},
+        environments={"AISBENCH_RUN_ID": run.run_id, **variables, **run.spec.environments, **secret_values},
         parameters={name: str(value) for name, value in run.spec.parameters.items()},
     )

@@ -205,6 +205,22 @@ def test_a_finding_is_mended_with_one_click_and_the_rest_of_the_draft_stays(
     assert not [each for each in app.button if (each.key or "").startswith("fix.")]
 
 
+def test_restarts_and_the_training_mode_are_set_in_the_form_and_checked(open_page: OpenPage, data_dir: Path) -> None:
+    app = open_page("configure")
+
+    app = app.toggle(key="spec.retry_on_hang").set_value(True).run()
+    assert "has no effect without retries" in texts(app)
+    app = app.number_input(key="spec.retries").set_value(2).run()
+    app = app.toggle(key="spec.outputs.prefetch").set_value(True).run()
+    app = app.selectbox(key="spec.environment_check").select_index(2).run()
+    app = app.selectbox(key="spec.training_mode").select_index(1).run()
+
+    spec = draft(data_dir)
+    assert (spec.retry_on_hang, spec.retries, spec.environment_check) == (True, 2, False)
+    assert (spec.training_mode, spec.outputs[0].prefetch) == ("performance", True)
+    assert "it is passed as MA" in texts(app)
+
+
 def test_a_flavor_that_tells_no_more_than_its_name_is_chosen_without_changing_the_cards(
     open_page: OpenPage, data_dir: Path, sandbox: SandboxProcess, sdk_venv: Path
 ) -> None:

@@ -23,6 +23,7 @@ from aisbench_core.model import (
     RunState,
     SeriesState,
     SystemStatus,
+    TrainingMode,
     WayIn,
 )
 from aisbench_core.model.columns import medians
@@ -38,6 +39,7 @@ from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, HISTORY_SORTS, RU
 from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.values import Validity
 from pages._ui.compare.comparability import DECISIVE, KINDS
+from pages._ui.configure.form import CHECKED
 from pages._ui.home.first_steps import STEPS
 from pages._ui.home.overview import TILES
 from pages._ui.search import SOURCES
@@ -62,6 +64,8 @@ MEDIANS = [column.name for column in medians()]
 NAMED_BY_VALUES = (
     _family("state", RunState)
     | _family("mode", Mode)
+    | _family("training_mode", TrainingMode)
+    | _family("environment_check", CHECKED.values())
     | _family("level", Level)
     | _family("validity", ["every", *Validity])
     | _family("comparability", [verdict.name.lower() for verdict in Comparability])

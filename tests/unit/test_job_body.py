@@ -93,6 +93,27 @@ def test_a_dedicated_pool_has_a_priority_and_shares_are_mounted() -> None:
     ]
 
 
+def test_a_job_says_where_its_code_lies_and_when_it_is_restarted() -> None:
+    settings = {
+        "working_dir": "/home/work",
+        "local_code_dir": "/home/code",
+        "retry_always": True,
+        "retry_on_hang": True,
+    }
+    spec = SPEC.model_copy(update=settings)
+    output = REQUEST.outputs[0].model_copy(update={"prefetch": True})
+
+    body = sent(replace(REQUEST, spec=spec, outputs=(output,)))
+
+    assert body["metadata"]["annotations"] == {
+        "fault-tolerance/job-retry-num": "3",
+        "fault-tolerance/job-unconditional-retry": "true",
+        "fault-tolerance/hang-retry": "true",
+    }
+    assert (body["algorithm"]["working_dir"], body["algorithm"]["local_code_dir"]) == ("/home/work", "/home/code")
+    assert body["algorithm"]["outputs"][0]["prefetch_to_local"] is True
+
+
 def test_what_is_not_asked_for_is_not_sent() -> None:
     spec = RunSpec(workload="w", engine_name="e", engine_version="v", flavor="f")
 

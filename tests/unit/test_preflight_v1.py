@@ -40,6 +40,17 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"api": "v1", "auto_stop_hours": 1}, "auto_stop_hours", "has no automatic stop"),
     ({"api": "v1", "retries": 1}, "retries", "has no retries"),
+    ({"api": "v1", "retry_always": True}, "retry_always", "has no retries"),
+    ({"api": "v1", "retry_on_hang": True}, "retry_on_hang", "has no retries"),
+    ({"api": "v1", "environment_check": False}, "environment_check", "has no environment check"),
+    ({"api": "v1", "training_mode": "performance"}, "training_mode", "has no training mode"),
+    ({"api": "v1", "working_dir": "/home/x"}, "working_dir", "has no working directory"),
+    ({"api": "v1", "local_code_dir": "/home/x"}, "local_code_dir", "puts the code into its own directory"),
+    (
+        {"api": "v1", "outputs": [{"name": "train_url", "prefetch": True}]},
+        "outputs.train_url",
+        "downloads no output before the job starts",
+    ),
     ({"api": "v1", "flavor": "", "pool_id": "pool1", "priority": 2}, "priority", "has no job priority"),
     (
         {"api": "v1", "flavor": "modelarts.pool.visual.8xlarge", "pool_id": "pool1"},

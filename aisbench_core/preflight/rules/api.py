@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, RunSpec
+from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, RunSpec, TrainingMode
 from aisbench_core.preflight.rule import Fix, Source, Subject, Violation, rule
 from aisbench_core.sdk_package import INSTALL, PACKAGE, is_installed, package_path
 
@@ -82,10 +82,20 @@ def _scheduling(spec: RunSpec) -> Iterator[Violation]:
         ("auto_stop_hours", None, Message("api {api} has no automatic stop", api=spec.api)),
         ("retries", 0, Message("api {api} has no retries", api=spec.api)),
         ("priority", 1, Message("api {api} has no job priority", api=spec.api)),
+        ("retry_always", False, Message("api {api} has no retries", api=spec.api)),
+        ("retry_on_hang", False, Message("api {api} has no retries", api=spec.api)),
+        ("environment_check", None, Message("api {api} has no environment check", api=spec.api)),
+        ("training_mode", TrainingMode.GENERAL, Message("api {api} has no training mode", api=spec.api)),
+        ("working_dir", "", Message("api {api} has no working directory", api=spec.api)),
+        ("local_code_dir", "", Message("api {api} puts the code into its own directory", api=spec.api)),
     )
     for field, default, message in rows:
         if getattr(spec, field) != default:
             yield Violation(message, _USE_V2, field, ((field, default),))
+    for channel in spec.outputs:
+        if channel.prefetch:
+            message = Message("api {api} downloads no output before the job starts", api=spec.api)
+            yield Violation(message, _USE_V2, f"outputs.{channel.name}")
 
 
 def _v1_channels(

@@ -37,6 +37,9 @@ _MAY_BE_UNKNOWN = ("parameters", "mode", "node_count", "cards_per_node")
 # Fields of the spec that can change a result, unlike names, descriptions and output paths.
 _SPEC_FIELDS = ("engine_name", "boot_file", "image_url", "command", "pool_id", "volumes", "priority", "retries", "api")
 
+# The same, with what specs that were stored before mean: a run without the field is no different.
+_LATER_FIELDS = {"training_mode": "general", "working_dir": ""}
+
 Speed = dict[str, object] | None
 """The parameters that decide a run's speed; None: unknown."""
 
@@ -108,6 +111,7 @@ def _configuration(run: RunRow, stored: StoredSpec) -> dict[str, object]:
         **{f"update.{name}": PurePath(path).name for name, path in spec.get("update", {}).items() if path},
         **{f"inputs.{channel['name']}": channel["path"] for channel in spec.get("inputs", ())},
         **{name: spec.get(name) for name in _SPEC_FIELDS},
+        **{name: spec.get(name, default) for name, default in _LATER_FIELDS.items()},
     }
 
 

@@ -4,6 +4,7 @@ The stored text is the only truth. The form and the YAML view both show it and b
 and two tabs on one draft show the same after their next rerun.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -35,7 +36,10 @@ OPENED = "draft-opened"  # where the session has the name of the draft that New 
 
 # Fields that do not depend on the workload: they stay when another one is picked.
 COMMON = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
-COMMON_LIMITS = ("priority", "auto_stop_hours", "retries", "log_path", "log_levels", "secrets", "api")
+COMMON_LIMITS = (
+    *("priority", "auto_stop_hours", "retries", "retry_always", "retry_on_hang", "environment_check"),
+    *("log_path", "log_levels", "secrets", "api"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +195,12 @@ def with_input(spec: RunSpec, workload: Workload, name: str, path: str) -> RunSp
         for input_channel in input_channels(workload, spec)
     ]
     return spec.model_copy(update={"inputs": tuple(channel for channel in channels if channel.path.strip())})
+
+
+def with_prefetch(spec: RunSpec, outputs: Sequence[Channel], *, prefetch: bool) -> RunSpec:
+    """The spec whose outputs, the manifest's if it names none, are downloaded before the job starts, or not."""
+    changed = tuple(channel.model_copy(update={"prefetch": prefetch}) for channel in spec.outputs or outputs)
+    return spec.model_copy(update={"outputs": changed})
 
 
 def input_channels(workload: Workload, spec: RunSpec) -> tuple[Channel, ...]:

@@ -74,6 +74,11 @@ def choice_field(form: Form, field: str, titles: Mapping[Any, str]) -> None:
     show_field_findings(form.findings, field)
 
 
+def switch_field(form: Form, field: str) -> None:
+    st.toggle(t(f"field.{field}"), help=t(f"field.{field}_help"), **bound_field(field, getattr(form.spec, field)))
+    show_field_findings(form.findings, field)
+
+
 def parameter(form: Form, name: str, parameter: Parameter) -> None:
     field = f"parameters.{name}"
     value = form.filled.parameters[name]

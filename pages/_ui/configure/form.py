@@ -7,9 +7,19 @@ import streamlit as st
 
 from aisbench_core.authoring.specfile import comments_of
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import Channel, Mode, RunSpec
+from aisbench_core.model import Channel, Mode, RunSpec, TrainingMode
 from pages._ui.configure import drafts
-from pages._ui.configure.fields import PROBLEM, SPEED, Form, changing, choice_field, number_field, parameter, text_field
+from pages._ui.configure.fields import (
+    PROBLEM,
+    SPEED,
+    Form,
+    changing,
+    choice_field,
+    number_field,
+    parameter,
+    switch_field,
+    text_field,
+)
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.software import show_software
 from pages._ui.shell import widgets
@@ -17,6 +27,8 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import t
+
+CHECKED = {None: "default", True: "on", False: "off"}  # the answers of the field environment_check
 
 
 def read_form(draft: drafts.SpecDraft, profile: str) -> Form | None:
@@ -198,6 +210,35 @@ def _more(form: Form) -> None:
     with right:
         for field in ("engine_name", "engine_version", "image_url", "command"):
             text_field(form, field)
-    for column, field in zip(st.columns(3), ("priority", "retries", "auto_stop_hours"), strict=True):
+        text_field(form, "working_dir")
+    with left:
+        text_field(form, "local_code_dir")
+    for column, field in zip(st.columns(3), ("priority", "auto_stop_hours", "retries"), strict=True):
         with column:
             number_field(form, field)
+    _recovery(form)
+
+
+def _recovery(form: Form) -> None:
+    """What happens at a fault, and what is recorded for its diagnosis."""
+    left, middle, right = st.columns(3)
+    with left:
+        switch_field(form, "retry_always")
+        switch_field(form, "retry_on_hang")
+        _prefetch(form)
+    with middle:
+        answers = {check: t(f"environment_check.{name}") for check, name in CHECKED.items()}
+        choice_field(form, "environment_check", answers)
+    with right:
+        choice_field(form, "training_mode", {mode: t(f"training_mode.{mode}") for mode in TrainingMode})
+
+
+def _prefetch(form: Form) -> None:
+    """A job that is restarted finds its own checkpoints in its output directories only if they are downloaded."""
+    outputs = form.filled.outputs
+    store = changing(lambda spec, on: drafts.with_prefetch(spec, outputs, prefetch=on))
+    requested = any(channel.prefetch for channel in outputs)
+    st.toggle(
+        t("field.prefetch"), help=t("field.prefetch_help"), **widgets.field("spec.outputs.prefetch", requested, store)
+    )
+    show_field_findings(form.findings, "outputs", *(f"outputs.{channel.name}" for channel in outputs))

@@ -1,0 +1,93 @@
+"""Runs that are told where they lie in their container, and how they recover: each really run by the sandbox."""
+
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.model import Run, RunSpec, RunState
+from tests.flow.command_line import CommandLine
+from tests.flow.following import Bench, bench_on
+from tests.flow.jobs import LONGEST_SECONDS
+from tests.sandbox_process import SandboxProcess
+from tests.training_client import await_true
+
+TRAIN = """
+import argparse, os, pathlib, time
+import aisbench_report
+parser = argparse.ArgumentParser()
+parser.add_argument("--train_url")
+output = pathlib.Path(parser.parse_known_args()[0].train_url)
+print("in", os.getcwd(), "code", pathlib.Path(__file__).parent, flush=True)
+print("told", [os.environ.get(name) for name in ("MA_RUN_MODE_ENV", "MA_SKIP_IMAGE_DETECT")], flush=True)
+checkpoint = output / "checkpoint"
+if not checkpoint.exists():
+    checkpoint.write_text("step 7")
+    raise SystemExit("first attempt ends")
+print("went on from", checkpoint.read_text(), flush=True)
+aisbench_report.throughput(100.0)
+aisbench_report.accuracy(0.9)
+aisbench_report.done()
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> RunSpec:
+    """A job that fails unless it finds the checkpoint that an earlier attempt wrote."""
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "train.py").write_text(TRAIN)
+    return RunSpec(workload="quickstart_digits", code_dir=str(code), boot_file="train.py", flavor="sandbox.cpu.1card")
+
+
+@pytest.fixture
+def bench(real_sandbox: SandboxProcess, tmp_path: Path) -> Bench:
+    real_sandbox.reset()
+    return bench_on(real_sandbox, tmp_path / "data")
+
+
+def ended(bench: Bench, spec: RunSpec, **changes: object) -> tuple[Run, str]:
+    run = bench.launch(RunSpec.model_validate(spec.model_dump() | changes))
+
+    def has_ended() -> bool:
+        bench.tick()
+        return bench.run(run).state.is_terminal
+
+    await_true(has_ended, "the end of the run", LONGEST_SECONDS)
+    return bench.run(run), bench.core.files.log_tail(run.run_id, 0)
+
+
+def test_a_job_that_is_restarted_goes_on_from_the_checkpoint_in_its_output(bench: Bench, spec: RunSpec) -> None:
+    prefetched = [{"name": "train_url", "prefetch": True}]
+
+    run, log = ended(bench, spec, retries=1, retry_always=True, outputs=prefetched)
+
+    assert run.state is RunState.COMPLETED, (run.detail, log)
+    assert "went on from step 7" in log
+
+
+def test_a_job_that_fails_by_itself_is_not_restarted_unless_the_spec_says_so(bench: Bench, spec: RunSpec) -> None:
+    run, log = ended(bench, spec, retries=1)
+
+    assert run.state is RunState.FAILED
+    assert "went on" not in log
+
+
+def test_a_job_starts_where_the_spec_says_and_is_told_what_it_sets(bench: Bench, spec: RunSpec) -> None:
+    places = {"local_code_dir": "/home/bench/code", "working_dir": "/home/bench"}
+    told = {"retries": 1, "environment_check": False}
+
+    _, log = ended(bench, spec, **places, **told)
+
+    assert "in /home/bench code /home/bench/code" in log
+    assert "told [None, '0']" in log
+
+
+def test_the_command_line_sets_them(shell: CommandLine) -> None:
+    shown = shell.type(
+        *("spec", "quickstart_digits", "--set", "retries=2", "--set", "retry_always=true"),
+        *("--set", "environment_check=false", "--set", "outputs.train_url.prefetch=true"),
+    )
+
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    for line in ("retry_always: true", "environment_check: false", "prefetch: true"):
+        assert line in shown.stdout
