@@ -68,7 +68,7 @@ class Core:
         self.packages = Packages(settings, workloads)
         self.software = SoftwarePackages(settings.software_dir)
         secrets = JobSecrets(settings)
-        self.preflight = preflight = Preflight(settings, workloads, regions, secrets, interactive)
+        self.preflight = preflight = Preflight(settings, workloads, regions, secrets, interactive, ledger.find)
         self.systems = Systems(settings, ledger, warehouse.record, clock)
         launches = Launches(settings.data_dir / "launching", settings.runs_dir, ledger.has)
         self.runs = runs = Runs(

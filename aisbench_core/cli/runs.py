@@ -212,6 +212,7 @@ def _run_fields(run: "Run", progress: "Progress | None", system: str) -> str:
         ("secrets", ", ".join(f"{name} (secret)" for name in spec.secrets)),
         ("hardware", display.hardware(spec.flavor or spec.pool_id, spec.node_count, spec.cards_per_node)),
         ("profile", run.profile),
+        ("resumes", spec.resume_from),
         ("series", f"{run.series_id}, cell {run.series_index}" if run.series_id else ""),
         ("job", f"{run.job_name} {run.job_id}".strip()),
         ("phase", run.phase),

@@ -188,6 +188,7 @@ class RunSpec(Frozen):
         bool | None, Field(description="the platform's check of each node before the job starts; empty: its default")
     ] = None
     training_mode: TrainingMode = TrainingMode.GENERAL
+    resume_from: Annotated[str, Field(description="the run whose outputs the job finds in its own at the start")] = ""
     log_path: Annotated[str, Field(description="OBS directory; empty: the profile's")] = ""
     name: Annotated[str, Field(description="the start of the job's name")] = ""
     description: str = ""
@@ -237,7 +238,7 @@ _CHECK = "MA_SKIP_IMAGE_DETECT"
 # Fields added after specs were stored: a spec without them keeps its hash.
 _LATER = (
     *("log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir"),
-    *("retry_always", "retry_on_hang", "environment_check", "training_mode"),
+    *("retry_always", "retry_on_hang", "environment_check", "training_mode", "resume_from"),
 )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.model import Finding, Flavor, Level, RunSpec
-from aisbench_core.preflight.rule import PreflightRule, Subject, rules_in, subject_of
+from aisbench_core.preflight.rule import FindRun, PreflightRule, Subject, rules_in, subject_of
 from aisbench_core.preflight.rules import api, code, container, names, paths, resources, secrets, software, workload
 from aisbench_core.settings import Profile
 
@@ -24,11 +24,14 @@ def preflight(
     workloads: Workloads,
     flavors: Sequence[Flavor] = (),
     secrets: JobSecrets | None = None,
+    find_run: FindRun = lambda _: None,
 ) -> list[Finding]:
     """Every finding about a spec, errors first. Sends no requests; reads manifests and the code directory.
 
-    `flavors`: the region's, or empty if unknown. `secrets`: the values of the spec's secrets; None: not checked."""
-    subject = replace(subject_of(spec, profile, workloads, flavors), secrets=secrets)
+    `flavors`: the region's, or empty if unknown. `secrets`: the values of the spec's secrets; None: not checked.
+    `find_run`: finds the run that `resume_from` names."""
+    earlier = find_run(spec.resume_from) if spec.resume_from else None
+    subject = replace(subject_of(spec, profile, workloads, flavors), secrets=secrets, earlier=earlier)
     return worst_first([finding for rule in RULES for finding in rule.findings(subject)])
 
 

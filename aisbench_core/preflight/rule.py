@@ -14,13 +14,17 @@ from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.errors import AisbenchError
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Hint, Message
-from aisbench_core.model import Api, Finding, Flavor, Level, RunSpec, Scalar
+from aisbench_core.model import Api, Finding, Flavor, Level, Run, RunSpec, Scalar
 from aisbench_core.settings import Profile
 
 S = TypeVar("S")
 
 Fix = tuple[tuple[str, Scalar | None], ...]
 """Changes to a spec: dotted field names with their new values; None removes a name."""
+
+
+FindRun = Callable[[str], Run | None]
+"""Finds a run of this console by its id."""
 
 
 class Source(StrEnum):
@@ -93,6 +97,8 @@ class Subject:
     workload_error: AisbenchError | None
     flavors: Sequence[Flavor]
     secrets: JobSecrets | None = None
+    earlier: Run | None = None
+    """The run that `resume_from` names, if this console has launched one."""
 
     @property
     def code_dir(self) -> Path:
@@ -137,7 +143,16 @@ def subject_of(spec: RunSpec, profile: Profile, workloads: Workloads, flavors: S
     except AisbenchError as error:
         return Subject(spec, with_defaults, profile, None, error, flavors)
     exists = not spec.framework_version or spec.framework_version in workload.versions
-    return Subject(spec, workload.filled(with_defaults) if exists else with_defaults, profile, workload, None, flavors)
+    filled = workload.filled(with_defaults) if exists else with_defaults
+    return Subject(spec, _resumed(filled), profile, workload, None, flavors)
+
+
+def _resumed(spec: RunSpec) -> RunSpec:
+    """A job finds its earlier outputs only if they are downloaded before it starts."""
+    if not spec.resume_from:
+        return spec
+    outputs = tuple(channel.model_copy(update={"prefetch": True}) for channel in spec.outputs)
+    return spec.model_copy(update={"outputs": outputs})
 
 
 def _with_profile(spec: RunSpec, profile: Profile) -> RunSpec:

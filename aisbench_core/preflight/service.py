@@ -8,7 +8,7 @@ from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.model import Finding, RunSpec
 from aisbench_core.preflight import offline
 from aisbench_core.preflight.online import OnProgress, no_progress, online
-from aisbench_core.preflight.rule import subject_of
+from aisbench_core.preflight.rule import FindRun, subject_of
 from aisbench_core.regions import Regions
 from aisbench_core.settings import Settings
 
@@ -26,18 +26,26 @@ class Preflight:
     """Findings about specs, errors first. `profile`: empty means that of the settings; all raise ConfigError."""
 
     def __init__(
-        self, settings: Settings, workloads: Workloads, regions: Regions, secrets: JobSecrets, interactive: Connect
+        self,
+        settings: Settings,
+        workloads: Workloads,
+        regions: Regions,
+        secrets: JobSecrets,
+        interactive: Connect,
+        find_run: FindRun,
     ) -> None:
         self._settings = settings
         self._workloads = workloads
         self._regions = regions
         self._secrets = secrets
         self._interactive = interactive
+        self._find_run = find_run
 
     def offline(self, spec: RunSpec, profile: str = "") -> list[Finding]:
         """Findings that need no request."""
         chosen = self._regions.profile(profile)
-        return offline.preflight(spec, chosen, self._workloads, self._regions.known_flavors(chosen), self._secrets)
+        flavors = self._regions.known_flavors(chosen)
+        return offline.preflight(spec, chosen, self._workloads, flavors, self._secrets, self._find_run)
 
     def online(self, spec: RunSpec, profile: str = "", on_progress: OnProgress = no_progress) -> list[Finding]:
         """Findings of the region, within the setting `look_seconds`. Raises CloudError when it cannot be reached."""

@@ -30,7 +30,7 @@ from aisbench_core.warehouse.answers.histories import Trend
 SPEC = (
     *("workload", "framework_version", "parameters", "inputs", "engine_version", "image_url", "command", "boot_file"),
     *("mode", "node_count", "cards_per_node", "flavor", "pool_id", "environments", "secrets", "log_levels", "update"),
-    *("volumes", "retries", "retry_always", "retry_on_hang", "training_mode", "working_dir", "api"),
+    *("volumes", "retries", "retry_always", "retry_on_hang", "training_mode", "working_dir", "resume_from", "api"),
 )
 # The newest runs of the original's group that are used.
 MOST = 1000

@@ -29,7 +29,15 @@ MOST_BYTES = 1024 * 1024
 
 MOST_NAMED = 16
 
+_RESULT_FILE = re.compile(
+    r"(\d{1,9}/)?throughput_\d{1,9}\.json|accuracy(_\d{1,9})?\.json|(ranksize|dataset|rehearsal)\.json"
+)
 _RANK_FILE = re.compile(r"(?:(?P<server>\d{1,9})/)?throughput_(?P<rank>\d{1,9})\.json")
+
+
+def is_result_file(name: str) -> bool:
+    """Whether a file of an output directory holds a part of a run's result, in any layout."""
+    return _RESULT_FILE.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -97,6 +97,12 @@ class Ledger:
                 Message("several runs start with {start!r}", start=run_id), Message("enter more characters of the id")
             )
         raise RunNotFound(Message("there is no run {run_id!r}", run_id=run_id), Message("`aisbench runs` lists them"))
+
+    def find(self, run_id: str) -> Run | None:
+        """One run by its id or a unique prefix of it; None if there is none."""
+        with suppress(RunNotFound):
+            return self.get(run_id)
+        return None
 
     def has(self, run_id: str) -> bool:
         """Whether there is a run with exactly this id."""

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError, JobGone, JobNameTaken, StaleRun
+from aisbench_core.formats import size
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
 from aisbench_core.messages import Message, joined, message_of
 from aisbench_core.model import Clock, JobStatus, Level, Phase, Progress, Run, RunState, TaskStatus
@@ -20,6 +21,7 @@ from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, run_paths
 from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.resuming import copy_left, left_files
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
 
@@ -61,7 +63,9 @@ class Steps:
         cloud = self.connect(run.profile, run.spec.api)
         errors = [
             joined(": ", [finding.field, finding.message])
-            for finding in preflight(run.spec, cloud.profile, self.workloads, secrets=self.secrets)
+            for finding in preflight(
+                run.spec, cloud.profile, self.workloads, secrets=self.secrets, find_run=self.ledger.find
+            )
             if finding.level is Level.ERROR
         ]
         if errors:
@@ -81,12 +85,31 @@ class Steps:
             run = replace(run, code_sha256=code.sha256)
             directory, shared = run_paths.code_path(run, cloud.profile), run_paths.shared_path(cloud.profile)
             upload(cloud.objects, code, directory, shared, self._show_progress(run, "files"))
+        resumed = self._take_over(run) if run.spec.resume_from else None
+        if run.spec.resume_from and not resumed:
+            return failed(run, Message("run {run} left no files in its outputs", run=run.spec.resume_from))
         try:
             self.secrets.values(run.profile, run.spec.secrets)
         except ConfigError as error:
             return failed(run, error.sentence)  # up to here there cannot be a job
         # Stored before the job is created: after a crash it says that there may be one.
-        return run.to(RunState.SUBMITTING, submitted_at=self.clock(), detail="")
+        return run.to(RunState.SUBMITTING, submitted_at=self.clock(), detail=resumed or "")
+
+    def _take_over(self, run: Run) -> Message | None:
+        """Copy what the earlier run left into this run's outputs; returns what was copied, None if there is nothing."""
+        cloud, earlier = self.connect(run.profile, run.spec.api), self.ledger.get(run.spec.resume_from)
+        left = left_files(cloud.objects, run, earlier, cloud.profile)
+        directories = {channel.path for channel in run_paths.outputs(run, cloud.profile)}
+        if not left:
+            return None
+        copy_left(cloud.objects, left, directories, self._show_progress(run, "files"))
+        copied = size(sum(one.stat.size for one in left))
+        return Message(
+            "files copied from run {run} into its outputs: {count} ({size})",
+            run=earlier.run_id,
+            count=len(left),
+            size=copied,
+        )
 
     def _code(self, run: Run) -> CodeManifest:
         beside = files_beside(run.spec, self.folder(run).pre_start)

@@ -44,6 +44,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     ({"api": "v1", "retry_on_hang": True}, "retry_on_hang", "has no retries"),
     ({"api": "v1", "environment_check": False}, "environment_check", "has no environment check"),
     ({"api": "v1", "training_mode": "performance"}, "training_mode", "has no training mode"),
+    ({"api": "v1", "resume_from": "r1"}, "resume_from", "downloads no output before the job starts"),
     ({"api": "v1", "working_dir": "/home/x"}, "working_dir", "has no working directory"),
     ({"api": "v1", "local_code_dir": "/home/x"}, "local_code_dir", "puts the code into its own directory"),
     (

@@ -85,6 +85,7 @@ def _scheduling(spec: RunSpec) -> Iterator[Violation]:
         ("retry_always", False, Message("api {api} has no retries", api=spec.api)),
         ("retry_on_hang", False, Message("api {api} has no retries", api=spec.api)),
         ("environment_check", None, Message("api {api} has no environment check", api=spec.api)),
+        ("resume_from", "", Message("api {api} downloads no output before the job starts", api=spec.api)),
         ("training_mode", TrainingMode.GENERAL, Message("api {api} has no training mode", api=spec.api)),
         ("working_dir", "", Message("api {api} has no working directory", api=spec.api)),
         ("local_code_dir", "", Message("api {api} puts the code into its own directory", api=spec.api)),
@@ -93,7 +94,7 @@ def _scheduling(spec: RunSpec) -> Iterator[Violation]:
         if getattr(spec, field) != default:
             yield Violation(message, _USE_V2, field, ((field, default),))
     for channel in spec.outputs:
-        if channel.prefetch:
+        if channel.prefetch and not spec.resume_from:  # which sets it
             message = Message("api {api} downloads no output before the job starts", api=spec.api)
             yield Violation(message, _USE_V2, f"outputs.{channel.name}")
 

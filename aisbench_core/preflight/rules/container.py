@@ -53,6 +53,30 @@ def retries_needed(subject: Subject) -> Iterator[Violation]:
             yield Violation(message, Message("set retries to 1 or more, or leave it out"), field, fix)
 
 
+@rule("resume.run", Level.ERROR, "resume_from", Source.CONSOLE)
+def resume_run(subject: Subject) -> Iterator[Violation]:
+    """A run is resumed from an ended run of the same workload and profile, which had a job."""
+    earlier, named = subject.earlier, subject.spec.resume_from
+    if not named:
+        return
+    if earlier is None:
+        message = Message("there is no run {run} here", run=named)
+        yield Violation(message, Message("give the id of a run that this console has launched"))
+    elif earlier.run_id != named:
+        message = Message("{start!r} is only the start of a run's id", start=named)
+        yield Violation(message, Message("give the whole id"), fix=(("resume_from", earlier.run_id),))
+    elif earlier.spec.workload != subject.spec.workload:
+        yield Violation(Message("run {run} is of the workload {workload}", run=named, workload=earlier.spec.workload))
+    elif earlier.profile != subject.profile.name:
+        message = Message("run {run} was launched with the profile {profile}", run=named, profile=earlier.profile)
+        yield Violation(message, Message("choose this profile: outputs are not copied between regions"))
+    elif not earlier.state.is_terminal:
+        message = Message("run {run} has not ended", run=named)
+        yield Violation(message, Message("wait for its end, or stop it"))
+    elif not earlier.job_id:
+        yield Violation(Message("run {run} had no job, so it has no outputs", run=named))
+
+
 @rule("training-mode.engine", Level.ERROR, "training_mode", Source.GUIDE)
 def training_mode_engine(subject: Subject) -> Iterator[Violation]:
     """A training mode other than general needs a preset MindSpore image on Ascend (ModelArts.2839)."""

@@ -38,7 +38,7 @@ _MAY_BE_UNKNOWN = ("parameters", "mode", "node_count", "cards_per_node")
 _SPEC_FIELDS = ("engine_name", "boot_file", "image_url", "command", "pool_id", "volumes", "priority", "retries", "api")
 
 # The same, with what specs that were stored before mean: a run without the field is no different.
-_LATER_FIELDS = {"training_mode": "general", "working_dir": ""}
+_LATER_FIELDS = {"training_mode": "general", "working_dir": "", "resume_from": ""}
 
 Speed = dict[str, object] | None
 """The parameters that decide a run's speed; None: unknown."""

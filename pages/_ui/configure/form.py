@@ -7,12 +7,13 @@ import streamlit as st
 
 from aisbench_core.authoring.specfile import comments_of
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import Channel, Mode, RunSpec, TrainingMode
+from aisbench_core.model import TERMINAL, Channel, Mode, RunSpec, TrainingMode
 from pages._ui.configure import drafts
 from pages._ui.configure.fields import (
     PROBLEM,
     SPEED,
     Form,
+    bound_choice,
     changing,
     choice_field,
     number_field,
@@ -22,12 +23,14 @@ from pages._ui.configure.fields import (
 )
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.software import show_software
+from pages._ui.runs import cards
 from pages._ui.shell import widgets
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import t
 
+MAX_RESUMABLE = 50  # runs that are offered to go on from; others can be typed into the YAML
 CHECKED = {None: "default", True: "on", False: "off"}  # the answers of the field environment_check
 
 
@@ -220,7 +223,8 @@ def _more(form: Form) -> None:
 
 
 def _recovery(form: Form) -> None:
-    """What happens at a fault, and what is recorded for its diagnosis."""
+    """What happens at a fault, what is recorded for its diagnosis, and from which run the job goes on."""
+    _resumed(form)
     left, middle, right = st.columns(3)
     with left:
         switch_field(form, "retry_always")
@@ -231,6 +235,17 @@ def _recovery(form: Form) -> None:
         choice_field(form, "environment_check", answers)
     with right:
         choice_field(form, "training_mode", {mode: t(f"training_mode.{mode}") for mode in TrainingMode})
+
+
+def _resumed(form: Form) -> None:
+    """A choice of the newest runs of the workload that have ended, and of the one that the draft names."""
+    ended = core().ledger.page(TERMINAL, text=form.spec.workload, limit=MAX_RESUMABLE)
+    titles = {"": t("configure.from_start")}
+    titles |= {run.run_id: plain(cards.run_title(run)) for run in ended if run.job_id}
+    titles.setdefault(form.spec.resume_from, form.spec.resume_from)
+    choice = bound_choice("resume_from", list(titles), form.spec.resume_from, titles.__getitem__)
+    st.selectbox(t("field.resume_from"), help=t("field.resume_from_help"), **choice)
+    show_field_findings(form.findings, "resume_from")
 
 
 def _prefetch(form: Form) -> None:

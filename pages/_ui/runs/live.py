@@ -54,6 +54,7 @@ def follow_one(run_id: str) -> None:
     title_tab(cards.tab_title(run))
     st.caption(f"{plain(cards.run_facts(run))} · {cards.started_text(run)}")
     reproduce.show_original(run_id)
+    reproduce.show_resumed(run)
     with st.container(horizontal=True, vertical_alignment="center"):
         link(navigation.LIVE, t("live.all"), {})
         if run.series_id:

@@ -7,6 +7,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, number
 from aisbench_core.messages import Message
+from aisbench_core.model import Run
 from aisbench_core.reproducing.values import Repeated, ReproductionCheck, Sameness
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.compare.comparability import field_name
@@ -42,6 +43,14 @@ def show_original(run_id: str) -> None:
     if original:
         label = t("reproduce.of", run=plain(original))
         navigation.link(navigation.LIVE, label, {"run": original}, icon=":material/replay:")
+
+
+def show_resumed(run: Run) -> None:
+    """A link to the run whose outputs this one went on from."""
+    earlier = run.spec.resume_from
+    if earlier:
+        label = t("reproduce.resumes", run=plain(earlier))
+        navigation.link(navigation.LIVE, label, {"run": earlier}, icon=":material/resume:")
 
 
 def show_result(row: RunRow) -> None:
