@@ -12,10 +12,11 @@ from aisbench_core.cli.following import warn_without_follower
 from aisbench_core.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
 from aisbench_core.cli.results import full_id, servers_text
 from aisbench_core.cli.upstream import counts_text
-from aisbench_core.errors import DamagedLedger, RunNotFound
+from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
 
 if TYPE_CHECKING:
     from aisbench_core.model import Annotations, Api, Event, Progress, RegionJob, Run, RunState
+    from aisbench_core.results.utilisation import LowUtilisation
     from aisbench_core.warehouse.values import RunRow
     from aisbench_core.wiring import Core
 
@@ -78,13 +79,16 @@ def show(run_id: str, as_json: bool) -> None:
     events = sorted([*core.ledger.events(run.run_id), *annotations.timeline(run.run_id)], key=lambda event: event.at)
     result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.servers(run.run_id) if result else None
+    utilisation = _utilisation(core, run.run_id)
 
     def text() -> str:
         run_fields = _run_fields(run, progress, counts_text(core.systems.of(run.run_id)))
         by_server = servers_text(servers, result.throughput_unit if result else "")
-        return _blocks(run_fields, _annotations(annotations), result_text(result), by_server, _events(events))
+        low = "\n".join(map(_low, utilisation))
+        return _blocks(run_fields, _annotations(annotations), result_text(result), low, by_server, _events(events))
 
     answer = {"run": run, "remarks": annotations, "progress": progress, "events": events}
+    answer["low_utilisation"] = utilisation
     display.result({**answer, "result": result, "servers": servers}, as_json, text)
 
 
@@ -224,6 +228,21 @@ def _run_fields(run: "Run", progress: "Progress | None", system: str) -> str:
         ("code", run.code_sha256[:12]),
         ("system", system),
     )
+
+
+def _utilisation(core: "Core", run_id: str) -> "list[LowUtilisation]":
+    from aisbench_core.results.utilisation import low_utilisation
+
+    try:
+        return low_utilisation(core.files.samples(run_id))
+    except ResultError:  # a damaged file of samples hides nothing else of the run
+        return []
+
+
+def _low(low: "LowUtilisation") -> str:
+    lasted = formats.duration((low.until - low.since).total_seconds())
+    since = display.local_time(low.since)
+    return f"node {low.node}: {low.metric} {low.mean:.0f} % on average for {lasted} from {since} – {low.reason}"
 
 
 def _events(events: "list[Event]") -> str:

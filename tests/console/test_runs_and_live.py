@@ -1,11 +1,13 @@
 """Following and stopping: what runs, what failed and why, and nothing is stopped by accident."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.model import RunState
+from aisbench_core.model import MetricSample, RunState
+from aisbench_core.results.record import write_samples
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
@@ -28,6 +30,17 @@ def test_a_running_job_says_since_when_it_runs(open_page: OpenPage, used: Path) 
 
     assert "Running since" in texts(open_page("live", run=RETRYING_RUN))
     assert "Running since" not in texts(open_page("live", run=FAILED_RUN))
+
+
+def test_a_run_says_which_nodes_cards_were_hardly_used_and_why(open_page: OpenPage, used: Path) -> None:
+    low = [MetricSample(a.T0 + timedelta(minutes=minute), 3, "npuUtil", 21.4) for minute in range(12)]
+    write_samples(low, used / "runs" / RETRYING_RUN / "metrics.jsonl")
+
+    shown = [warning.value.replace("\\", "") for warning in open_page("live", run=RETRYING_RUN).warning]
+    healthy = [warning.value for warning in open_page("live", run=FAILED_RUN).warning]
+
+    assert [text for text in shown if "Node 3: NPU in use (%) was 21 on average for 11 min" in text]
+    assert not [text for text in healthy if "on average" in text]
 
 
 def test_a_run_is_stopped_only_after_the_question(open_page: OpenPage, used: Path) -> None:

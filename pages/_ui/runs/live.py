@@ -4,11 +4,14 @@ They are fragments at the top of the page; each reads the ledger and draws. When
 the whole page once, and stop.
 """
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from aisbench_core.errors import DamagedLedger, RunNotFound
 from aisbench_core.formats import duration
-from aisbench_core.model import Event
+from aisbench_core.model import Event, MetricSample
+from aisbench_core.results.utilisation import low_utilisation
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs import cards, reproduce
@@ -29,6 +32,8 @@ SECONDS = 2.5
 METRICS_SECONDS = 10.0  # the platform samples once a minute
 
 LOG_LINES = 200
+
+MAX_WARNINGS = 3  # about single nodes
 
 VISIBLE_EVENTS = 8  # rows of the timeline that are visible at a time
 
@@ -178,6 +183,7 @@ def _metrics(run_id: str) -> None:
     with errors_shown():
         st.header(t("live.metrics"))
         samples = core().files.samples(run_id)
+        _show_low_utilisation(samples)
         names = sorted({sample.name for sample in samples})
         if not names:
             st.caption(t("live.no_metrics"))
@@ -186,6 +192,17 @@ def _metrics(run_id: str) -> None:
         name = st.selectbox(t("live.metric"), width=320, **choice)
         chosen = [sample for sample in samples if sample.name == name]
         charts.draw(charts.metric_over_time(chosen, str(name)), text=t("charts.metric", name=t.sample(name)))
+
+
+def _show_low_utilisation(samples: Sequence[MetricSample]) -> None:
+    found = low_utilisation(samples)
+    for low in found[:MAX_WARNINGS]:
+        lasted = duration((low.until - low.since).total_seconds())
+        facts = {"node": low.node, "metric": t.sample(low.metric), "mean": f"{low.mean:.0f}", "lasted": lasted}
+        warning = t("live.low", **facts, since=when(low.since, "%H:%M"), reason=t.message(low.reason))
+        st.warning(plain(warning), icon=":material/speed:")
+    if len(found) > MAX_WARNINGS:
+        st.caption(t("live.low_more", count=len(found) - MAX_WARNINGS))
 
 
 def _show_time() -> None:
