@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages._ui.leaderboard import blocks, board, tv
+from pages._ui.leaderboard import block_columns, blocks, board, tv
 from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
@@ -31,12 +31,13 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     region = choose_region(regions)
     view = board.choose_view()
     query = board.choose_board_query(region, view)
+    names = block_columns.choose_columns(query) if view == "blocks" else []
 board.show_active_filters()
 saved_views.show_missing()
 show_rehearsal(region)
 badges: blocks.Badges = ()
 if view == "blocks":
-    ticked, badges = blocks.show_blocks(replace(query, limit=blocks.BLOCKS))
+    ticked, badges = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names)
 else:
     ticked = board.show_run_table(query) if view == "runs" else board.show_groups(query)
 show_rulesets(query)

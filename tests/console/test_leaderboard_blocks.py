@@ -1,5 +1,6 @@
 """The leaderboard by benchmark: best first, ties joined, distances, newest runs, and what changed."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -7,10 +8,15 @@ from urllib.parse import parse_qsl
 import pytest
 
 from aisbench_core.warehouse import BoardQuery, Warehouse
+from pages._ui.leaderboard.block_columns import DEFAULT_COLUMNS
+from pages._ui.shell.tables import NARROW
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
 from tests.console.test_results import table
 from tests.console.test_units import BERT
+
+BOXES = 34
+"""Pixels of the column of boxes to tick."""
 
 
 @pytest.fixture
@@ -112,3 +118,49 @@ def test_a_wall_screen_has_the_best_of_each_benchmark_by_the_filters_of_its_addr
     assert not app.dataframe
     assert not [each for each in app.radio if each.key == "show"]
     assert "bert_large" not in texts(app)
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_the_reader_chooses_the_columns_and_the_address_keeps_them(open_page: OpenPage) -> None:
+    app = open_page("leaderboard")
+    before = list(table(app, 1).columns)
+
+    app.multiselect(key="columns").set_value(["latest", "rank"]).run()
+    chosen, named = list(table(app, 1).columns), app.query_params["columns"]
+    app.multiselect(key="columns").set_value([]).run()
+
+    assert "CV (%)" not in before
+    assert chosen == ["Rank", "Latest"]
+    assert named == ["latest", "rank"]
+    assert list(table(app, 1).columns) == before
+    assert "columns" not in app.query_params
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_the_default_columns_in_any_order_are_left_out_of_the_address(open_page: OpenPage) -> None:
+    app = open_page("leaderboard", columns=["rank", "cv"])
+
+    app.multiselect(key="columns").set_value([*reversed(DEFAULT_COLUMNS)]).run()
+
+    assert "columns" not in app.query_params
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_unknown_columns_in_an_address_are_ignored_with_a_sentence(open_page: OpenPage) -> None:
+    app = open_page("leaderboard", columns=["rank", "nonsense"])
+
+    assert list(table(app, 1).columns) == ["Rank"]
+    assert any("Columns: nonsense" in each.value for each in app.warning)
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+@pytest.mark.parametrize("invalid", [{}, {"invalid": "1"}])
+def test_the_default_columns_fit_into_a_narrow_window(open_page: OpenPage, invalid: dict[str, str]) -> None:
+    app = open_page("leaderboard", **invalid)
+
+    config = json.loads(app.dataframe[1].proto.columns)
+    widths = [config[title]["width"] for title in table(app, 1).columns if title not in ("Not valid", "Reason")]
+    assert sum(widths) + BOXES <= NARROW
+    assert config["Runs counted"]["label"] == "Runs"
+    assert config["Runs counted"]["help"] == "Runs counted"
+    assert ("Reason" in table(app, 1).columns) == bool(invalid)

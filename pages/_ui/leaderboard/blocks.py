@@ -1,30 +1,29 @@
 """The leaderboard by benchmark: a block for each, its best configurations first, beside them what has changed."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.formats import MISSING, clipped, nodes_and_cards, number, signed
+from aisbench_core.formats import MISSING, clipped, nodes_and_cards, signed
 from aisbench_core.model import Origin
 from aisbench_core.rulesets.ruleset import DEFAULT
-from aisbench_core.warehouse.answers.boards import BenchmarkBoard, BoardRow, hardware
+from aisbench_core.warehouse.answers.boards import BenchmarkBoard, BoardRow
 from aisbench_core.warehouse.answers.compared import ComparedBy, RunDot
 from aisbench_core.warehouse.answers.histories import Outcome, TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
 from pages._ui.home.changes import BADGES
+from pages._ui.leaderboard import block_columns
+from pages._ui.leaderboard.block_columns import framework_of
 from pages._ui.leaderboard.board import show_bars, show_links
-from pages._ui.leaderboard.rows import median_cells
 from pages._ui.runs.validity import show_rules
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.formats import hundredfold, rounded, when
 from pages._ui.shell.listing import page_of, show_pages
 from pages._ui.shell.navigation import HISTORY, LEADERBOARD, link
-from pages._ui.shell.tables import Width, columns, height_of, number_format
+from pages._ui.shell.tables import height_of
 from pages._ui.shell.words import t
 
 # What one page shows: every table is a canvas of its own in the browser, and many of them make it slow.
@@ -37,10 +36,10 @@ Badges = Sequence[tuple[BenchmarkBoard, DeltaGenerator]]
 """Benchmarks, each with the place of its verdicts."""
 
 
-def show_blocks(query: BoardQuery) -> tuple[bool, Badges]:
+def show_blocks(query: BoardQuery, names: Sequence[str]) -> tuple[bool, Badges]:
     """One page of benchmarks: whether a row is ticked, and where `show_badges` puts each one's verdicts.
 
-    Ticked rows of all of them are compared as groups."""
+    `names` are those of the columns to show. Ticked rows of all of them are compared as groups."""
     page = page_of(core().warehouse.benchmarks, query, MOST)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
@@ -58,7 +57,7 @@ def show_blocks(query: BoardQuery) -> tuple[bool, Badges]:
     badges, ticked = [], []
     for block in page.rows:
         st.markdown(benchmark_title(block, parameters))
-        ticked += _show_table(block, newest)
+        ticked += _show_table(block, newest, names)
         badges.append(st.container(horizontal=True, vertical_alignment="center", gap="small"))
         if block.total > len(block.rows):
             label = t("board.all_configurations", count=f"{block.total:,}")
@@ -87,7 +86,12 @@ def benchmark_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str
     """The benchmark in one line of Markdown, with the unit of its numbers."""
     best = block.rows[0]
     data = t("board.synthetic") if best.synthetic_data else best.dataset
-    named = (best.model or best.workload, data, clipped(parameters.get(best.fingerprint, ""), 80))
+    named = (
+        best.model or best.workload,
+        data,
+        framework_of(block.rows),
+        clipped(parameters.get(best.fingerprint, ""), 80),
+    )
     return f"**{plain(' · '.join(filter(None, named)))}** · {plain(t.unit(best.throughput_unit))}"
 
 
@@ -96,35 +100,17 @@ def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
     return {**others, "show": "groups", "benchmark": block.rows[0].fingerprint}
 
 
-def _show_table(block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]]) -> list[BoardRow]:
-    """The table; returns the ticked rows."""
+def _show_table(block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]], names: Sequence[str]) -> list[BoardRow]:
+    """The table with the named columns; returns the ticked rows."""
     best, rows = block.rows[0], block.rows
-    bands = band_signs(rows)
-    cells = [
-        _cells(row, best, sign) | {t("board.trend"): [dot.throughput for dot in newest[row.latest_run_id]]}
-        for row, sign in zip(rows, bands, strict=True)
-    ]
-    widths: dict[str, Width] = {
-        t("board.reason"): 260,
-        t("board.flavor"): 170,
-        t("board.rank"): 60,
-        t("board.relation"): 90,
-    }
-    median = t("board.block_median")
-    medians = [value for row in cells if (value := row[median]) is not None]
-    config = columns(cells, widths) | {t("board.trend"): st.column_config.LineChartColumn(width=110)}
-    if medians:
-        # From zero on: a bar that begins elsewhere makes small differences look large.
-        config[median] = st.column_config.ProgressColumn(
-            min_value=0, max_value=max(medians), format=number_format(medians), width=150
-        )
+    table, config = block_columns.titled(block_columns.block_cells(rows, newest, band_signs(rows)), names)
     event = st.dataframe(
-        cells,
+        table,
         hide_index=True,
         alt=f"{t('board.table')}: {best.model}",
         key=f"block-{best.fingerprint}-{best.throughput_unit}-{best.synthetic_data}",
         on_select="rerun",
-        height=height_of(cells, MOST),
+        height=height_of(table, MOST),
         column_config=config,
         placeholder=MISSING,
     )
@@ -141,38 +127,6 @@ def band_signs(rows: Sequence[BoardRow]) -> list[str]:
         )
         signs.append("│ " if above and below else "└ " if above else "┌ " if below else "")
     return signs
-
-
-def _cells(row: BoardRow, best: BoardRow, sign: str) -> dict[str, Any]:
-    interval = MISSING if row.ci_low is None else f"{number(row.ci_low)} – {number(row.ci_high)}"
-    return {
-        t("board.rank"): f"{sign}{row.rank or MISSING}",
-        t("board.flavor"): hardware(row),
-        t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
-        t("board.version"): f"{row.framework} {row.framework_version}",
-        t("board.block_median"): rounded(row.throughput),
-        t("board.block_per_card"): rounded(row.per_card),
-        t("board.relation"): relation(row, best),
-        t("board.interval"): interval,
-        t("board.runs"): row.runs,
-        t("board.trend"): [],
-        t("board.cv"): hundredfold(row.cv),
-        t("board.accuracy_percent"): hundredfold(row.accuracy),
-        **median_cells(row),
-        **({t("board.parameters"): row.system} if row.system else {}),
-        t("board.origin"): t(f"origin.{row.origin}"),
-        t("board.not_valid"): row.invalid + row.incomplete,
-        t("board.latest"): when(row.latest_at, "%Y-%m-%d %H:%M"),
-        t("board.reason"): row.reason,
-    }
-
-
-def relation(row: BoardRow, best: BoardRow) -> str:
-    """Its median against the best one's; rows that may be the fastest as well say so."""
-    if row is best or row.throughput is None or not best.throughput:
-        return MISSING if row.throughput is None else t("board.is_best")
-    change = signed(row.throughput / best.throughput - 1, 1)
-    return t("board.may_be_best", change=change) if row.rank_from == 1 else change
 
 
 def _show_changes(block: BenchmarkBoard, trends: Sequence[TrendVerdict], region: RegionFacts) -> None:

@@ -5,7 +5,8 @@ import streamlit as st
 from aisbench_core.formats import MISSING, clipped, nodes_and_cards, number
 from aisbench_core.warehouse.answers.boards import BenchmarkBoard, hardware
 from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.leaderboard.blocks import BLOCKS, band_signs, benchmark_title, relation
+from pages._ui.leaderboard.block_columns import relation
+from pages._ui.leaderboard.blocks import BLOCKS, band_signs, benchmark_title
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when

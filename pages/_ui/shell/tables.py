@@ -33,7 +33,7 @@ def show_table(
     """A table of values by column title, `visible` rows at a time; 0: all of them.
 
     `alt` describes it to those who cannot see it."""
-    wide = sum(_pixels(title) for title in dict.fromkeys(title for row in rows for title in row)) > NARROW
+    wide = sum(text_width(title) for title in dict.fromkeys(title for row in rows for title in row)) > NARROW
     height: Any = height_of(rows, visible or len(rows)) if visible or wide else "content"
     config = columns(rows, widths or {})
     st.dataframe(rows, hide_index=True, alt=alt, height=height, column_config=config, placeholder=MISSING)
@@ -49,7 +49,7 @@ def show_side_by_side(rows: Sequence[Mapping[str, str]], alt: str) -> None:
 
     What is too wide for a page of NARROW pixels is wrapped: a table that can be sorted would be scrolled sideways."""
     titles = dict.fromkeys(title for row in rows for title in row)
-    width = sum(max(_pixels(text) for text in (title, *(row[title] for row in rows))) for title in titles)
+    width = sum(max(text_width(text) for text in (title, *(row[title] for row in rows))) for title in titles)
     if width <= NARROW:
         st.dataframe(rows, hide_index=True, alt=alt, height="content")
         return
@@ -64,7 +64,7 @@ def show_side_by_side(rows: Sequence[Mapping[str, str]], alt: str) -> None:
 def _unbroken(name: str) -> str:
     """A short name on one line: browsers break Chinese ones after any letter."""
     joined = name.replace(" ", "\N{NO-BREAK SPACE}") if name.isascii() else "\N{WORD JOINER}".join(name)
-    return plain(joined if _pixels(name) <= MAX_UNBROKEN else name)
+    return plain(joined if text_width(name) <= MAX_UNBROKEN else name)
 
 
 def _breakable(text: str) -> str:
@@ -72,7 +72,7 @@ def _breakable(text: str) -> str:
     return _ENDLESS.sub("\\g<0>\N{ZERO WIDTH SPACE}", plain(text))
 
 
-def _pixels(text: str) -> int:
+def text_width(text: str) -> int:
     """About how wide a text is in a cell; Chinese characters are twice as wide as Latin ones."""
     return EDGES + math.ceil(sum(LETTER if ord(letter) < 0x2E80 else 2 * LETTER for letter in text))
 

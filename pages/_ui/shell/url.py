@@ -67,13 +67,15 @@ def choices(
     resets: Collection[str] = (),
     **layout: Any,
 ) -> list[T]:
-    """Any number of the options, or up to `most`; the default ones where the URL names none."""
+    """Any number of the options, or up to `most`; where the URL names none the default ones, which it never names."""
     named = st.query_params.get_all(key)
-    note_missing(key, {str(option) for option in options}, named)
-    values = ([option for option in options if str(option) in named] or list(default))[:most]
-    bound = widgets.multiple_choice(key, options, values, partial(_write, key, None, resets), title)
+    by_text = {str(option): option for option in options}
+    note_missing(key, by_text, named)
+    # Drawn in the order in which a person chose them: in any other one, each choice would draw a new widget.
+    drawn = ([by_text[name] for name in dict.fromkeys(named) if name in by_text] or list(default))[:most]
+    bound = widgets.multiple_choice(key, options, drawn, partial(_write_choices, key, default, resets), title)
     st.multiselect(label, max_selections=most, **layout, **bound)
-    return values
+    return [option for option in options if option in drawn]
 
 
 def text(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> str:
@@ -174,6 +176,11 @@ def clear_missing() -> None:
 def parameters() -> dict[str, tuple[str, ...]]:
     """The page's own parameters: all but the language and the name of a saved view."""
     return {key: tuple(st.query_params.get_all(key)) for key in st.query_params if key not in (LANGUAGE, VIEW)}
+
+
+def _write_choices(key: str, default: Sequence[Any], resets: Collection[str], values: Sequence[Any]) -> None:
+    """The order of choices says nothing, so it does not make them differ from the default."""
+    _write(key, None, resets, [] if set(values) == set(default) else list(values))
 
 
 def _write(key: str, default: Any, resets: Collection[str], value: Any) -> None:

@@ -1,0 +1,162 @@
+"""The columns of a benchmark's table: which ones the reader chose, and how wide each is drawn."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from aisbench_core.formats import MISSING, nodes_and_cards, number, signed
+from aisbench_core.model import Origin
+from aisbench_core.model.columns import medians
+from aisbench_core.warehouse.answers.boards import BoardRow, hardware
+from aisbench_core.warehouse.answers.compared import RunDot
+from aisbench_core.warehouse.values import BoardQuery
+from pages._ui.shell import url
+from pages._ui.shell.formats import hundredfold, rounded, when
+from pages._ui.shell.tables import NARROW, columns, number_format, text_width
+from pages._ui.shell.words import t
+
+PARAMETER = "columns"  # of the URL
+
+# Names in the URL, with the text that names each column. Links hold them, so names stay.
+_TITLES = {
+    "rank": "board.rank",
+    "flavor": "board.flavor",
+    "size": "board.size",
+    "version": "board.version",
+    "throughput": "board.block_median",
+    "per_card": "board.block_per_card",
+    "relation": "board.relation",
+    "interval": "board.interval",
+    "runs": "board.runs",
+    "trend": "board.trend",
+    "cv": "board.cv",
+    "accuracy": "board.accuracy_percent",
+    **{column.name: "" for column in medians()},
+    "parameters": "board.parameters",
+    "origin": "board.origin",
+    "not_valid": "board.not_valid",
+    "latest": "board.latest",
+    "reason": "board.reason",
+}
+
+# What fits into a window of 1280 pixels. `parameters` is there only where rows differ in nothing else.
+DEFAULT_COLUMNS = (
+    *("rank", "flavor", "size", "version", "throughput", "per_card"),
+    *("relation", "interval", "runs", "trend", "parameters"),
+)
+_OF_INVALID = ("not_valid", "reason")  # what the reader asks for by including runs that are not valid
+
+# Headers that are wider than their numbers have a short one; their help has the whole name.
+_SHORT = {"size": "board.block_size", "runs": "board.block_runs", "trend": "board.block_trend"}
+
+_TICKS = 34  # the column of boxes to tick, with the table's edges
+_MAX_WIDTH = {"flavor": 200, "reason": 260}
+_LONGEST = 150  # of other texts
+_GRAPHS = {"throughput": (92, 150), "trend": (50, 110)}  # drawn columns: they share what the others leave
+_LEAST = 46  # of texts: "Rank" and "Runs" need it
+_SCALE = 0.97  # cells hold digits, dots and blanks, which are narrower than the letter that `text_width` reckons with
+
+
+def choose_columns(query: BoardQuery) -> list[str]:
+    """The names of the columns to show, behind a button; the URL has them where they are not the default ones."""
+    default = [name for name in _TITLES if name in DEFAULT_COLUMNS or (query.include_invalid and name in _OF_INVALID)]
+    with st.popover(t("board.columns"), icon=":material/view_column:"):
+        return url.choices(
+            PARAMETER, t("board.columns"), [*_TITLES], _title, default=default, help=t("board.columns_help")
+        )
+
+
+def block_cells(
+    rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], signs: Iterable[str]
+) -> list[dict[str, Any]]:
+    """All cells of each row by the names of their columns; `dots` are its newest runs, `signs` stand before ranks."""
+    best, same_framework = rows[0], framework_of(rows)
+    return [
+        {
+            "rank": f"{sign}{row.rank or _why_unranked(row)}",
+            "flavor": hardware(row),
+            "size": nodes_and_cards(row.node_count, row.cards_per_node),
+            "version": row.framework_version if same_framework else f"{row.framework} {row.framework_version}",
+            "throughput": rounded(row.throughput),
+            "per_card": rounded(row.per_card),
+            "relation": relation(row, best),
+            "interval": MISSING if row.ci_low is None else f"{number(row.ci_low)} – {number(row.ci_high)}",
+            "runs": row.runs,
+            "trend": [dot.throughput for dot in dots[row.latest_run_id]],
+            "cv": hundredfold(row.cv),
+            "accuracy": hundredfold(row.accuracy),
+            **{column.name: rounded(value) for column in medians() if (value := getattr(row, column.name)) is not None},
+            **({"parameters": row.system} if row.system else {}),
+            "origin": t(f"origin.{row.origin}"),
+            "not_valid": row.invalid + row.incomplete,
+            "latest": when(row.latest_at, "%Y-%m-%d %H:%M"),
+            "reason": row.reason,
+        }
+        for row, sign in zip(rows, signs, strict=True)
+    ]
+
+
+def _why_unranked(row: BoardRow) -> str:
+    """Nobody verified imported results: whoever misses their rank sees that, without a column of origins."""
+    return t("origin.imported") if row.origin is Origin.IMPORTED and row.runs else MISSING
+
+
+def framework_of(rows: Iterable[BoardRow]) -> str:
+    """The framework of all rows, which the benchmark's title names; empty where they differ."""
+    names = {row.framework for row in rows}
+    return names.pop() if len(names) == 1 else ""
+
+
+def relation(row: BoardRow, best: BoardRow) -> str:
+    """Its median against the best one's; rows that may be the fastest as well say so."""
+    if row is best or row.throughput is None or not best.throughput:
+        return MISSING if row.throughput is None else t("board.is_best")
+    change = signed(row.throughput / best.throughput - 1, 1)
+    return t("board.may_be_best", change=change) if row.rank_from == 1 else change
+
+
+def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """The chosen cells by the whole titles of their columns, and how Streamlit draws each column."""
+    present = [name for name in _TITLES if name in names and any(name in row for row in cells)]
+    table = [{_title(name): row.get(name) for name in present} for row in cells]
+    widths = _widths(cells, present)
+    config = columns(table, {_title(name): width for name, width in widths.items()})
+    if "trend" in present:
+        config[_title("trend")] = st.column_config.LineChartColumn(width=widths["trend"])
+    values = [row["throughput"] for row in cells if row["throughput"] is not None]
+    if "throughput" in present and values:
+        # From zero on: a bar that begins elsewhere makes small differences look large.
+        config[_title("throughput")] = st.column_config.ProgressColumn(
+            min_value=0, max_value=max(values), format=number_format(values), width=widths["throughput"]
+        )
+    for name in present:
+        config[_title(name)] |= {"label": _header(name), "help": t(_TITLES[name]) if name in _SHORT else None}
+    return table, config
+
+
+def _title(name: str) -> str:
+    return t(_TITLES[name]) if _TITLES[name] else t.column(next(column for column in medians() if column.name == name))
+
+
+def _header(name: str) -> str:
+    return t(_SHORT[name]) if name in _SHORT else _title(name)
+
+
+def _widths(cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, int]:
+    """Pixels of each column: as wide as its longest text; bars and lines share what is left of a narrow window."""
+    texts = {name: [_header(name), *(_text(row.get(name)) for row in cells)] for name in names if name not in _GRAPHS}
+    widths = {
+        name: min(_MAX_WIDTH.get(name, _LONGEST), max(_LEAST, round(_SCALE * max(map(text_width, values)))))
+        for name, values in texts.items()
+    }
+    graphs = [name for name in names if name in _GRAPHS]
+    spare = NARROW - _TICKS - sum(widths.values()) - sum(_GRAPHS[name][0] for name in graphs)
+    for name in graphs:
+        least, most = _GRAPHS[name]
+        widths[name] = min(most, least + max(0, spare) // len(graphs))
+    return widths
+
+
+def _text(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else str(value or "")
