@@ -75,6 +75,10 @@ class Settings(Frozen):
         default="", description="Profile with OBS and keys for warehouse_data; none: profile."
     )
     ruleset: Annotated[str, Field(description="Decides validity: see `aisbench ruleset list`.")] = "aisbench/1"
+    keep_jobs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of jobs; 0: for ever.")] = 0
+    keep_outputs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of outputs in OBS.")] = 0
+    keep_logs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of logs in OBS.")] = 0
+    keep_folders_days: Annotated[int, Field(ge=0, le=36500, description="Retention of files of runs here.")] = 0
     poll_seconds: Annotated[float, Field(gt=0, le=600, description="Polling interval of jobs.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
     retry_most_seconds: Annotated[float, Field(gt=0, description="Longest delay between retries.")] = 300.0

@@ -10,6 +10,7 @@ from logging.handlers import RotatingFileHandler
 from aisbench_core.annotations import AnnotationService
 from aisbench_core.authoring.software import SoftwarePackages
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.cleaning.service import Cleaning
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.doctor.examination import Doctor
@@ -76,6 +77,7 @@ class Core:
         )
         self.jobs = Jobs(ledger, interactive, runs)
         self.files = RunFiles(settings.runs_dir, ledger)
+        self.cleaning = Cleaning(settings, ledger, interactive, warehouse.record, clock)
         plans = SeriesFiles(settings.series_dir)
         self.series = SeriesService(
             ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs, clock

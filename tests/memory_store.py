@@ -1,7 +1,7 @@
 """An object store in memory, for tests of what reads from one."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
@@ -12,8 +12,9 @@ from aisbench_core.messages import verbatim
 class MemoryStore:
     """Keeps the contract of ObjectStore for one bucket; tests change `contents` as other people would."""
 
-    def __init__(self, contents: Mapping[str, bytes]) -> None:
+    def __init__(self, contents: Mapping[str, bytes], page: int = 1000) -> None:
         self.contents = dict(contents)
+        self.page = page
 
     def put(self, path: str, source: Path | bytes) -> ObjectStat:
         self.contents[path] = source if isinstance(source, bytes) else source.read_bytes()
@@ -38,6 +39,13 @@ class MemoryStore:
     def list(self, prefix: str) -> Sequence[ObjectStat]:
         return [self._stat(path) for path in sorted(self.contents) if path.startswith(prefix)]
 
+    def pages(self, prefix: str) -> Iterator[Sequence[ObjectStat]]:
+        # Like OBS, each page is what is there when it is asked for, after the last key of the page before.
+        last = ""
+        while page := [stat for stat in self.list(prefix) if stat.path > last][: self.page]:
+            yield page
+            last = page[-1].path
+
     def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
         return self.list(prefix)[:most]
 
@@ -54,6 +62,10 @@ class MemoryStore:
 
     def delete(self, path: str) -> None:
         self.contents.pop(path, None)
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            self.delete(path)
 
     def make_directory(self, path: str) -> None:
         self.contents.setdefault(path, b"")

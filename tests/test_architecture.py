@@ -95,7 +95,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/cli": (
         "aisbench_core.authoring",
         *("aisbench_core.preflight", "aisbench_core.upstream"),
-        "aisbench_core.cli",
+        *("aisbench_core.cleaning.plans", "aisbench_core.cli"),
         *("aisbench_core.doctor.diagnosis", "aisbench_core.health", "aisbench_core.importing.readers.results"),
         *("aisbench_core.importing.choices", "aisbench_core.reproducing", "aisbench_core.series"),
         *("aisbench_core.results.utilisation", "aisbench_core.rulesets"),
@@ -110,7 +110,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/wiring.py": (
-        *(f"aisbench_core.{name}" for name in ("annotations", "authoring", "cloud", "data_folder", "doctor")),
+        *(
+            f"aisbench_core.{name}"
+            for name in ("annotations", "authoring", "cleaning", "cloud", "data_folder", "doctor")
+        ),
         *(f"aisbench_core.{name}" for name in ("health", "importing", "job_secrets", "mlflow", "preflight", "regions")),
         *(f"aisbench_core.{name}" for name in ("report", "reproducing", "rulesets", "running", "series", "storage")),
         *(f"aisbench_core.{name}" for name in ("system", "upstream", "warehouse")),
@@ -147,6 +150,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.system",
         "aisbench_core.warehouse",
         "aisbench_core.preflight",
+        *BELOW,
+    ),
+    "aisbench_core/cleaning": (
+        *("aisbench_core.cleaning", "aisbench_core.cloud.ports", "aisbench_core.results", "aisbench_core.running"),
         *BELOW,
     ),
     "aisbench_core/annotations.py": (

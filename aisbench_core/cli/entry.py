@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from aisbench_core.cli import (
+    cleaning,
     exporting,
     following,
     importing,
@@ -87,8 +88,8 @@ def main(debug: bool) -> None:  # read by _Commands when something fails
 for _command in (
     launching.run, launching.preflight, launching.spec, launching.clone, launching.diff, launching.reproduce,
     upstream.config, upstream.workload,
-    following.follow, runs.runs, runs.show, runs.stop, runs.collect, runs.note, runs.tag, series.series, runs.jobs,
-    following.logs, upstream.system,
+    following.follow, runs.runs, runs.show, runs.stop, runs.collect, cleaning.clean, runs.note, runs.tag,
+    series.series, runs.jobs, following.logs, upstream.system,
     importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import display
+from aisbench_core.cli.cleaning import removal_text
 from aisbench_core.cli.core import open_core
 from aisbench_core.cli.exit_codes import INTERRUPTED, RUN_FAILED
 from aisbench_core.cli.options import command
@@ -162,6 +163,8 @@ def logs(run_id: str, node: int, tail: int | None, follow: bool) -> None:
     elif print_log(core, run_id, node, 0) == 0:
         nodes = ", ".join(map(str, core.files.nodes(run_id))) or "none yet"
         display.message(f"no log of node {node}; nodes with a log: {nodes}")
+        for removal in (each for each in core.cleaning.removals(run_id) if each.part == "folder"):
+            display.message(f"the run's folder: {removal_text(removal)}")
 
 
 def _follow_log(core: "Core", run_id: str, node: int) -> None:

@@ -7,6 +7,7 @@ import click
 
 from aisbench_core import formats
 from aisbench_core.cli import display
+from aisbench_core.cli.cleaning import removals_text
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.following import warn_without_follower
 from aisbench_core.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
@@ -80,15 +81,17 @@ def show(run_id: str, as_json: bool) -> None:
     result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.servers(run.run_id) if result else None
     utilisation = _utilisation(core, run.run_id)
+    removals = core.cleaning.removals(run.run_id)
 
     def text() -> str:
         run_fields = _run_fields(run, progress, counts_text(core.systems.of(run.run_id)))
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_low, utilisation))
-        return _blocks(run_fields, _annotations(annotations), result_text(result), low, by_server, _events(events))
+        blocks = (removals_text(removals), _annotations(annotations), result_text(result), low, by_server)
+        return _blocks(run_fields, *blocks, _events(events))
 
     answer = {"run": run, "remarks": annotations, "progress": progress, "events": events}
-    answer["low_utilisation"] = utilisation
+    answer |= {"low_utilisation": utilisation, "removals": removals}
     display.result({**answer, "result": result, "servers": servers}, as_json, text)
 
 

@@ -5,7 +5,7 @@ adapter needs is not installed, ConfigError. The contract of each method is its 
 which runs against every implementation.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -48,6 +48,11 @@ class ObjectStore(Protocol):
     def list(self, prefix: str) -> Sequence[ObjectStat]:
         """All objects whose path starts with `prefix`, in key order. CloudNotFound if the bucket is missing."""
 
+    def pages(self, prefix: str) -> Iterator[Sequence[ObjectStat]]:
+        """The objects of `list` in pages of at most 1000, each requested when it is needed.
+
+        Objects of earlier pages may be deleted meanwhile."""
+
     def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
         """The first `most` <= 1000 objects of `list`, by one request."""
 
@@ -62,6 +67,11 @@ class ObjectStore(Protocol):
 
     def delete(self, path: str) -> None:
         """Remove an object, if it exists."""
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        """Remove objects of one bucket, by a request for each 1000; missing ones are no error.
+
+        Raises CloudRejected, naming the first of them, if OBS keeps some; others may be gone then."""
 
     def make_directory(self, path: str) -> None:
         """Create a directory (a path that ends with `/`) as an empty object, so that jobs see it."""

@@ -21,6 +21,7 @@ from aisbench_core.model.job import (
     Pool,
     TaskStatus,
 )
+from aisbench_core.model.removal import Removal, RunPart
 from aisbench_core.model.result import (
     CollectedResult,
     Imported,
@@ -92,9 +93,9 @@ __all__ = [
     "Attempt", "CannLevel", "CellState", "Channel", "Clock", "CollectedResult", "Division", "Engine", "Event",
     "FieldDifference", "Finding", "Flavor", "Frozen", "Imported", "JobEvent", "JobRequest", "JobStatus", "Launched",
     "Level", "LogLevels", "LogPreview", "MetricSample", "MindSporeLevel", "Mode", "NfsVolume", "Origin", "Phase",
-    "Pool", "Progress", "RankResult", "RegionJob", "Role", "Run", "RunRecord", "RunSort", "RunSpec", "RunState",
-    "Scalar", "Series", "SeriesPlan", "SeriesRow", "SeriesState", "ServerResult", "Stated",
-    "SystemStatus", "TaskStatus", "TrainResultInfo", "TrainingMode", "Update", "WayIn", "WorkloadFacts",
+    "Pool", "Progress", "RankResult", "RegionJob", "Removal", "Role", "Run", "RunPart", "RunRecord",
+    "RunSort", "RunSpec", "RunState", "Scalar", "Series", "SeriesPlan", "SeriesRow", "SeriesState", "ServerResult",
+    "Stated", "SystemStatus", "TaskStatus", "TrainResultInfo", "TrainingMode", "Update", "WayIn", "WorkloadFacts",
     "canonical_json", "completed", "differences", "flat", "known_from_job", "local_actor", "note_error", "stated_of",
     "tag_error", "unknown_fields", "whole_note",
 ]  # fmt: skip

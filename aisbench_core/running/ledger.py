@@ -133,6 +133,15 @@ class Ledger:
         """The runs that these jobs belong to."""
         return [run_of(row) for row in self.rows(f"select * from runs where job_id in {marks(job_ids)}", job_ids)]  # noqa: S608  # only ? marks
 
+    def naming(self, run_id: str) -> list[str]:
+        """Other runs, and series, whose specs hold a run's id, as a rule in a path of its files, or resume from it."""
+        # Preflight refuses the beginning of an id in `resume_from`.
+        query = (
+            "select run_id from runs where run_id <> ? and instr(spec, ?) > 0"
+            " union all select series_id from series where instr(plan || cells, ?) > 0"
+        )
+        return [str(row[0]) for row in self.rows(query, [run_id, run_id, run_id])]
+
     def count(self, states: Collection[RunState] | None = None, text: str = "") -> int:
         """The number of runs over all pages of `page`."""
         where, values = _filter(states, text)

@@ -11,7 +11,7 @@ from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.messages import Message, joined
-from aisbench_core.model import Actor, Clock, Event, Launched, Level, Phase, Run, RunSpec, RunState
+from aisbench_core.model import Actor, Clock, Event, Launched, Level, Phase, Run, RunPart, RunSpec, RunState
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import (
@@ -26,6 +26,7 @@ from aisbench_core.private_files import (
 from aisbench_core.regions import Regions
 from aisbench_core.running import run_paths
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.removals import read_removals, removal_of
 from aisbench_core.running.run_files import LaunchFacts, write_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Profile, Settings
@@ -132,6 +133,9 @@ class Runs:
         if not run.can_collect_again:
             reason = Message("only a failed run whose job was created can be collected again")
             raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("state", reason, run.state)])
+        if removal := removal_of(read_removals(self._folder(run)), RunPart.OUTPUTS):
+            removed = Message("its outputs were removed by {who}", who=removal.who)
+            raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("outputs", removed)])
         now = self.clock()
         completed = run.phase == Phase.COMPLETED
         after = run.to(
@@ -146,7 +150,7 @@ class Runs:
 
     def _write_facts(self, run: Run, profile: Profile, reproduces: str) -> None:
         """Store the facts of workload and region as they are now, and the spec."""
-        folder = RunFolder(self.settings.runs_dir / run.run_id)
+        folder = self._folder(run)
         workload = self.workloads.get(run.spec.workload)
         offered = self.regions.flavors_if_reachable(profile.name)
         flavor = next((flavor for flavor in offered if flavor.flavor_id == run.spec.flavor), None)
@@ -155,6 +159,9 @@ class Runs:
         facts = LaunchFacts(workload.facts(run.spec), profile.region, profile.rehearsal, accelerator, launched)
         write_facts(facts, folder.launch)
         write_whole(folder.spec, to_yaml(run.spec).encode())
+
+    def _folder(self, run: Run) -> RunFolder:
+        return RunFolder(self.settings.runs_dir / run.run_id)
 
 
 def _launched(run: Run, described: int, reproduces: str) -> Message:

@@ -217,6 +217,38 @@ def test_deleting_twice_is_fine(region: Region) -> None:
     assert region.objects.head(region.path("a")) is None
 
 
+def test_pages_hold_a_long_listing_once_also_while_their_objects_are_deleted(region: Region, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12")
+    names = [f"many/{number:04}" for number in range(1003)]
+    region.objects.put_many([(region.path(name), tmp_path / "a") for name in names], lambda *_: None)
+    region.objects.put(region.path("many-more"), b"")
+
+    pages = []
+    for page in region.objects.pages(region.path("many/")):
+        pages.append(page)
+        region.objects.delete_many([stat.path for stat in page])
+
+    assert [len(page) for page in pages] == [1000, 3]
+    assert [(stat.path, stat.size) for page in pages for stat in page] == [(region.path(name), 2) for name in names]
+    assert [stat.path for stat in region.objects.list(region.folder)] == [region.path("many-more")]
+
+
+def test_many_objects_are_deleted_whatever_their_names_and_missing_ones_are_fine(region: Region) -> None:
+    odd = [region.path(name) for name in ("a b+c~&?#%20.txt", "结果/é", "dir/", "tab\tand <xml>")]
+    for path in odd:
+        region.objects.put(path, b"1")
+
+    region.objects.delete_many([*odd, region.path("missing")])
+    region.objects.delete_many([])
+
+    assert list(region.objects.list(region.folder)) == []
+
+
+def test_nothing_can_be_deleted_from_a_missing_bucket(region: Region) -> None:
+    with pytest.raises(CloudNotFound):
+        region.objects.delete_many(["/no-such-bucket-of-anybody-7f3a/key"])
+
+
 def test_a_made_directory_is_listed_and_can_be_made_again(region: Region) -> None:
     region.objects.make_directory(region.path("out/"))
     region.objects.make_directory(region.path("out/"))

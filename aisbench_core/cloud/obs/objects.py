@@ -10,7 +10,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from obs import PutObjectHeader
+from obs import DeleteObjectsRequest, Object, PutObjectHeader
 
 from aisbench_core.cloud.obs import multipart
 from aisbench_core.cloud.obs.client import open_client
@@ -89,15 +89,17 @@ class ObsStore:
         return {path: content for path in unique if (content := contents[path]) is not None}
 
     def list(self, prefix: str) -> Sequence[ObjectStat]:
+        return [stat for page in self.pages(prefix) for stat in page]
+
+    def pages(self, prefix: str) -> Iterator[Sequence[ObjectStat]]:
         operation = Message("list {path}", path=prefix)
         bucket, start = _split(prefix, operation, whole_bucket=True)
-        stats: list[ObjectStat] = []
         marker: str | None = None
         while True:
             page = self._page(operation, bucket, start, marker)
-            stats += [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
+            yield [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
             if not page.is_truncated or not page.contents:
-                return stats
+                return
             # As in S3, NextMarker may be missing without a delimiter.
             marker = page.next_marker or page.contents[-1].key
 
@@ -135,6 +137,27 @@ class ObsStore:
         except CloudNotFound as error:
             if error.code != "NoSuchKey":  # a missing bucket is an error
                 raise
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        operation = Message("delete {count} objects", count=len(paths))
+        targets = [_split(path, operation) for path in paths]
+        if len({bucket for bucket, _ in targets}) > 1:
+            raise ValueError("objects of one request are in one bucket")
+        for begin in range(0, len(targets), PAGE):
+            part = targets[begin : begin + PAGE]
+            self._delete_part(operation, part[0][0], [key for _, key in part])
+
+    def _delete_part(self, operation: Message, bucket: str, keys: Sequence[str]) -> None:
+        # URL encoding, because keys may contain characters that XML does not allow.
+        request = DeleteObjectsRequest(quiet=False, objects=[Object(key) for key in keys], encoding_type="url")
+        body = self._body(operation, lambda: self._client.deleteObjects(bucket, request))
+        refused = body.error or []
+        # To the SDK, a web page that is valid XML is an answer without objects.
+        if len(body.deleted or []) + len(refused) != len(keys):
+            raise self._refusals.garbled(operation, None, Message("not every object is answered for"))
+        for first in refused:
+            named = Message("delete {path}", path=f"/{bucket}/{first.key}")
+            raise self._refusals.refused(named, HTTPStatus.FORBIDDEN, first.code or "", first.message or "", "")
 
     def make_directory(self, path: str) -> None:
         bucket, key = _split(path, Message("make directory {path}", path=path), whole_bucket=True)

@@ -1,0 +1,1 @@
+"""Removal of jobs, outputs, logs and folders of ended runs; their records stay."""

@@ -1,0 +1,56 @@
+"""The part of a run's folder that is no record: listed and removed without following links."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from aisbench_core.running.run_paths import RunFolder
+
+RECORD = frozenset(
+    {
+        "config.json",
+        "events.jsonl",
+        "launch.json",
+        "metrics.jsonl",
+        "record.json",
+        "remarks.jsonl",
+        "removals.jsonl",
+        "spec.yaml",
+        "system.json",
+        "train_result_info.json",
+    }
+)
+"""Files of a run folder that stay: the warehouse is rebuilt from them, and they are what is known of the run."""
+
+
+def holds(folder: RunFolder) -> tuple[int, int]:
+    """The number of removable files and their bytes."""
+    sizes = [file.lstat().st_size for file in _removable(folder.path) if file.is_symlink() or not file.is_dir()]
+    return len(sizes), sum(sizes)
+
+
+def empty(folder: RunFolder) -> None:
+    """Remove the files and the directories that held them; a link is removed, not what it leads to."""
+    for path in _removable(folder.path):
+        with suppress(FileNotFoundError):  # somebody else removes the same
+            if path.is_dir() and not path.is_symlink():
+                path.rmdir()
+            else:
+                path.unlink()
+
+
+def _removable(folder: Path) -> Iterator[Path]:
+    """Files before the directories that hold them. Hidden files at the top are drafts of writers of the record."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for entry in sorted(folder.iterdir()):
+        if entry.name in RECORD or entry.name.startswith("."):
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            for inside, directories, files in os.walk(entry, topdown=False):
+                links = [name for name in directories if (Path(inside) / name).is_symlink()]
+                yield from (Path(inside) / name for name in (*files, *links))
+                yield Path(inside)
+        else:
+            yield entry

@@ -1,0 +1,257 @@
+"""Removes jobs, outputs, logs and folders of ended runs: first a plan with sizes, then what the plan names."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from aisbench_core import formats
+from aisbench_core.cleaning import folders
+from aisbench_core.cleaning.own_paths import overlap, own_directories
+from aisbench_core.cleaning.plans import CleaningPlan, Obstacle, RemovalItem
+from aisbench_core.cloud.ports import Cloud, Connect, ObjectStore, OnProgress
+from aisbench_core.errors import AisbenchError, CloudNotFound, Problem, ResultError, SpecError, StaleRun
+from aisbench_core.messages import Message
+from aisbench_core.model import TERMINAL, Actor, Clock, Event, Removal, Run, RunPart, RunRecord
+from aisbench_core.private_files import require_writable
+from aisbench_core.results.record import read_annotations, read_record, read_stated, write_record
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.removals import read_removals, write_removals
+from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.settings import Settings
+
+PAGE = 500
+IN_OBS = (RunPart.OUTPUTS, RunPart.LOGS)
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """Threads and processes may share it. Every method about one run raises RunNotFound.
+
+    `record` stores a run in the warehouse again; doing so twice changes nothing."""
+
+    settings: Settings
+    ledger: Ledger
+    interactive: Connect
+    record: Callable[[RunRecord], None]
+    clock: Clock
+
+    def plan(self, run_id: str, parts: Collection[RunPart] = tuple(RunPart)) -> CleaningPlan:
+        """What these parts hold, and which of them must stay; nothing is changed. Raises CloudError, ConfigError."""
+        run = self.ledger.get(run_id)
+        if not run.state.is_terminal:
+            reason = Message("the run has not ended: it is {state}", state=run.state)
+            return CleaningPlan(
+                run.run_id, obstacles=tuple(Obstacle(part, reason) for part in RunPart if part in parts)
+            )
+        items: list[RemovalItem] = []
+        obstacles: list[Obstacle] = []
+        for part in (part for part in RunPart if part in parts):
+            try:
+                items += self._items(run, part)
+            except SpecError as error:
+                obstacles.append(Obstacle(part, error.problems[0].message))
+        return CleaningPlan(run.run_id, tuple(items), tuple(obstacles))
+
+    def due(self) -> Iterator[CleaningPlan]:
+        """A plan for each run that the settings keep no longer, oldest first, with what prevents it as obstacles."""
+        for run, parts in self._overdue():
+            try:
+                yield self.plan(run.run_id, parts)
+            except AisbenchError as error:  # one unreachable region does not hinder the others
+                obstacles = tuple(Obstacle(part, error.sentence) for part in parts)
+                yield CleaningPlan(run.run_id, obstacles=obstacles)
+
+    def removals(self, run_id: str) -> tuple[Removal, ...]:
+        """What was removed of a run, oldest first. Raises ResultError on a damaged account."""
+        return read_removals(self._folder(run_id))
+
+    def clean(self, plan: CleaningPlan, actor: Actor, on_progress: OnProgress = lambda *_: None) -> list[Removal]:
+        """Remove what a plan names, in its order; after an interruption, plan and clean again.
+
+        `on_progress`: objects done and planned. Raises SpecError for what must stay, StaleRun if more is there than the
+        plan says, ReadOnlyFolder and CloudError."""
+        require_writable(self.settings.data_dir)
+        run = self.ledger.get(plan.run_id)
+        self._check(run, plan)
+        done = []
+        for item in plan.items:
+            # StaleRun if it is collected again since it was checked; and that is refused from here on.
+            run = self.ledger.advance(run, run)
+            done.append(self._remove(run, item, actor, on_progress))
+        self._add_to_record(run)
+        return done
+
+    def _items(self, run: Run, part: RunPart) -> list[RemovalItem]:
+        """What a part holds. Raises SpecError if it must stay."""
+        if part is RunPart.FOLDER:
+            found = [RemovalItem(part, str(self._folder(run.run_id).path), *folders.holds(self._folder(run.run_id)))]
+        elif part is RunPart.JOB:
+            found = self._job(run)
+        else:
+            cloud = self.interactive(run.profile, run.spec.api)
+            paths = own_directories(run, cloud.profile, part)
+            self._require_unused(run, paths)
+            found = [RemovalItem(part, path, *_held(cloud.objects, path)) for path in paths]
+        begun = {removal.path for removal in self.removals(run.run_id) if removal.ended_at is None}
+        return [item for item in found if item.objects or item.path in begun]
+
+    def _job(self, run: Run) -> list[RemovalItem]:
+        item = RemovalItem(RunPart.JOB, run.job_name, 0, 0)
+        if not run.job_id:
+            return [item]
+        try:
+            status = self.interactive(run.profile, run.spec.api).training.detail(run.job_id)
+        except CloudNotFound:
+            return [item]
+        if not status.has_ended:
+            raise _stays(run, "job", Message("the job has not ended: it is {phase}", phase=status.phase))
+        if status.name != run.job_name:
+            raise _stays(run, "job", Message("the region has another job with this id: {name}", name=status.name))
+        return [replace(item, objects=1)]
+
+    def _require_unused(self, run: Run, paths: Sequence[str]) -> None:
+        """Raises SpecError if another run or series needs what is in these directories, such as a checkpoint."""
+        users = self.ledger.naming(run.run_id)
+        # An input can also be a directory above, such as that of all outputs.
+        users += [
+            other.run_id
+            for other in self.ledger.active()
+            if other.run_id != run.run_id
+            and overlap(paths, [channel.path for channel in other.spec.inputs if channel.path])
+        ]
+        if users:
+            raise _stays(run, "outputs", Message("{run_id} uses files of this run", run_id=users[0]))
+
+    def _check(self, run: Run, plan: CleaningPlan) -> None:
+        """Everything that `plan` refuses is refused again, whoever made the plan, and whatever changed meanwhile."""
+        parts = list(dict.fromkeys(item.part for item in plan.items))
+        fresh = self.plan(run.run_id, parts)
+        if obstacles := plan.obstacles or fresh.obstacles:
+            problems = [Problem(obstacle.part, obstacle.reason) for obstacle in obstacles]
+            raise SpecError(Message("run {run_id}", run_id=run.run_id), problems)
+        held = {(item.part, item.path): item for item in fresh.items}
+        for item in plan.items:
+            if item.path not in self._own(run, item.part):
+                raise _stays(run, item.part, Message("{path} is not this run's own", path=item.path))
+            now = held.get((item.part, item.path), item)
+            if now.objects > item.objects or now.size > item.size:
+                message = Message("{path} holds more than was shown", path=item.path)
+                raise StaleRun(message, Message("look at the sizes again"))
+        if len(set(parts) & set(IN_OBS)) == 1:
+            self._require_distinct(run)
+
+    def _own(self, run: Run, part: RunPart) -> tuple[str, ...]:
+        if part is RunPart.FOLDER:
+            return (str(self._folder(run.run_id).path),)
+        if part is RunPart.JOB:
+            return (run.job_name,)
+        return own_directories(run, self.interactive(run.profile, run.spec.api).profile, part)
+
+    def _require_distinct(self, run: Run) -> None:
+        """Raises SpecError if the spec sends logs and outputs to one directory, which then go together or not."""
+        if overlap(*(self._own(run, part) for part in IN_OBS)):
+            raise _stays(run, "logs", Message("logs and outputs are in one directory: remove both, or neither"))
+
+    def _remove(self, run: Run, item: RemovalItem, actor: Actor, on_progress: OnProgress) -> Removal:
+        begun = self._begin(run, item, actor)
+        if item.part is RunPart.FOLDER:
+            folders.empty(self._folder(run.run_id))
+        else:
+            cloud = self.interactive(run.profile, run.spec.api)
+            self._remove_remote(cloud, run, item, on_progress)
+        on_progress(item.objects, item.objects)
+        ended = replace(begun, ended_at=self.clock())
+        self.ledger.note(Event.by(actor, run.run_id, ended.ended_at or self.clock(), _sentence(ended)))
+        self._store(run.run_id, begun, ended)
+        return ended
+
+    def _remove_remote(self, cloud: Cloud, run: Run, item: RemovalItem, on_progress: OnProgress) -> None:
+        if item.part is RunPart.JOB:
+            if item.objects:
+                cloud.training.delete(run.job_id)
+            return
+        done = 0
+        for page in cloud.objects.pages(item.path):
+            # A proxy that ignores the prefix must not empty the bucket.
+            foreign = next((stat.path for stat in page if not stat.path.startswith(item.path)), None)
+            if foreign is not None:
+                raise _stays(run, item.part, Message("{path} is not this run's own", path=foreign))
+            cloud.objects.delete_many([stat.path for stat in page])
+            done += len(page)
+            on_progress(min(done, item.objects), item.objects)
+
+    def _begin(self, run: Run, item: RemovalItem, actor: Actor) -> Removal:
+        """Store that the removal began, before anything is gone; an interrupted one goes on."""
+        for removal in self.removals(run.run_id):
+            if (removal.part, removal.path, removal.ended_at) == (item.part, item.path, None):
+                return removal
+        removal = Removal(item.part, item.path, item.objects, item.size, actor.name, self.clock())
+        self._store(run.run_id, removal, removal)
+        return removal
+
+    def _store(self, run_id: str, before: Removal, after: Removal) -> None:
+        others = [removal for removal in self.removals(run_id) if removal != before]
+        write_removals(self._folder(run_id), [*others, after])
+
+    def _add_to_record(self, run: Run) -> None:
+        """Add the events to the run's record, from which the warehouse gets them."""
+        folder = self._folder(run.run_id)
+        if not folder.record.exists():
+            return
+        try:
+            record = read_record(folder.record, folder.metrics, folder.events)
+        except ResultError:  # a damaged record stays as it is: `aisbench collect` writes it anew
+            return
+        stored = {(event.at, event.message) for event in record.events}
+        said = {(removal.ended_at, _sentence(removal)) for removal in self.removals(run.run_id)} - stored
+        events = [event for event in self.ledger.events(run.run_id) if (event.at, event.message) in said]
+        if events:
+            record = replace(record, events=(*record.events, *events))
+            write_record(record, folder.record, folder.metrics, folder.events)
+            described, annotations = read_stated(folder.path), read_annotations(folder.path)
+            self.record(replace(record, described=described, remarks=annotations))
+
+    def _overdue(self) -> Iterator[tuple[Run, list[RunPart]]]:
+        rules = {part: days for part, days in self._days() if days}
+        offset = 0
+        while rules and (page := self.ledger.page(TERMINAL, "", PAGE, offset, descending=False)):
+            offset += len(page)
+            for run in page:
+                age = self.clock() - (run.ended_at or run.updated_at)
+                gone = {removal.part for removal in self.removals(run.run_id) if removal.ended_at}
+                parts = [part for part, days in rules.items() if age >= timedelta(days=days) and part not in gone]
+                if parts:
+                    yield run, parts
+
+    def _days(self) -> list[tuple[RunPart, int]]:
+        settings = self.settings
+        return [
+            (RunPart.JOB, settings.keep_jobs_days),
+            (RunPart.OUTPUTS, settings.keep_outputs_days),
+            (RunPart.LOGS, settings.keep_logs_days),
+            (RunPart.FOLDER, settings.keep_folders_days),
+        ]
+
+    def _folder(self, run_id: str) -> RunFolder:
+        return RunFolder(self.settings.runs_dir / Path(run_id).name)
+
+
+def _held(objects: ObjectStore, path: str) -> tuple[int, int]:
+    """The number of objects below a path and their bytes, a page at a time."""
+    count = size = 0
+    for page in objects.pages(path):
+        count += len(page)
+        size += sum(stat.size for stat in page)
+    return count, size
+
+
+def _stays(run: Run, field: str, reason: Message) -> SpecError:
+    return SpecError(Message("run {run_id}", run_id=run.run_id), [Problem(field, reason)])
+
+
+def _sentence(removal: Removal) -> Message:
+    if removal.part is RunPart.JOB:
+        return Message("job {name} deleted in the region", name=removal.path)
+    size = formats.size(removal.size)
+    return Message("{path} removed: {count} files, {size}", path=removal.path, count=removal.objects, size=size)
