@@ -27,6 +27,9 @@ PEOPLE: dict[str, dict[str, Any]] = {
 FIRST_ROW_PX = 400
 """Where the first row of the leaderboard ends at the latest, in a window of 1280 pixels."""
 
+LINE_PX = 48
+"""Height of one line of controls."""
+
 GRAVE = {"serious", "critical"}
 EMPTY_PAGES = {
     "home": "/home",
@@ -116,6 +119,25 @@ def test_the_first_row_of_the_leaderboard_stands_above_the_fold(full: ConsolePro
     box = visit.page.get_by_test_id("stDataFrame").first.bounding_box()
     assert box
     assert box["y"] + HEAD + ROW <= FIRST_ROW_PX
+
+
+@pytest.mark.parametrize("person", [*PEOPLE])
+@pytest.mark.parametrize("view", ["blocks", "groups", "runs"])
+def test_the_filters_of_the_leaderboard_are_one_line_and_wrap_on_a_phone(
+    full: ConsoleProcess, window: OpenWindow, view: str, person: str
+) -> None:
+    visit = window(full, **PEOPLE[person])
+
+    visit.open(f"/leaderboard?region=cn-north-9&show={view}")
+
+    bar = visit.keyed("filter-bar")
+    wide = bar.bounding_box()
+    visit.widen(390)
+    assert_fits(visit)
+    narrow = bar.bounding_box()
+    assert wide
+    assert narrow
+    assert wide["height"] <= LINE_PX < narrow["height"]
 
 
 @pytest.mark.parametrize("person", [*PEOPLE])

@@ -106,7 +106,7 @@ def test_a_link_with_an_order_still_opens_the_list(open_page: OpenPage, used: Pa
 
     app = open_page("leaderboard", sort="cv")
 
-    assert app.radio(key="show").value == "groups"
+    assert app.selectbox(key="show").value == "groups"
 
 
 @pytest.mark.usefixtures("two_benchmarks")
@@ -116,7 +116,7 @@ def test_a_wall_screen_has_the_best_of_each_benchmark_by_the_filters_of_its_addr
     assert not app.exception
     assert [list(each.value["Rank"]) for each in app.table] == [["1", "┌ 2–3", "└ 2–3"]]
     assert not app.dataframe
-    assert not [each for each in app.radio if each.key == "show"]
+    assert not [each for each in app.selectbox if each.key == "show"]
     assert "bert_large" not in texts(app)
 
 

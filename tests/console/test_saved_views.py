@@ -30,7 +30,7 @@ def test_a_view_is_saved_opened_renamed_and_deleted(open_page: OpenPage, used: P
     assert "Saved as Small ones" in texts(app)
     app = open_page("leaderboard", view="Small ones", lang="zh")
     assert app.multiselect(key="nodes").value == [1, 2]
-    assert app.radio(key="show").value == "runs"
+    assert app.selectbox(key="show").value == "runs"
     assert app.query_params["lang"] in ("zh", ["zh"])
     assert "view" not in app.query_params
     app.text_input(key="view-new").set_value("Up to two")

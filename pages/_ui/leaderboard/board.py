@@ -43,20 +43,21 @@ def choose_view() -> str:
     # A link that names an order or a size is of one list: benchmarks have their best first, always.
     default = "groups" if {"sort", "order", "size"} & set(st.query_params) else "blocks"
     return url.choice(
-        st.radio,
+        st.selectbox,
         "show",
         t("board.show"),
         views,
         views.__getitem__,
         default=default,
         resets=["page", "sort", "order", "size"],
-        horizontal=True,
+        width=165,
+        label_visibility="collapsed",
     )
 
 
 def choose_board_query(region: RegionFacts, view: str) -> BoardQuery:
     """The search, and behind buttons all filters and, of a list, its sort and the size of a page."""
-    text = choose_text(t("listing.search"), t("board.search_in"))
+    text = choose_text(t("listing.search"), t("board.search_in"), width=170, label_visibility="collapsed")
     with st.popover(t("board.filters"), icon=":material/filter_alt:"):
         query = replace(_choose_filters(region, view), text=text)
     if view == "blocks":

@@ -24,7 +24,7 @@ FACETS = {
 }
 
 
-def choose_region(regions: Sequence[RegionFacts]) -> RegionFacts:
+def choose_region(regions: Sequence[RegionFacts], *, width: int = 350, **layout: Any) -> RegionFacts:
     """One region, and either its measurements or its rehearsals: they are never shown together."""
     by_key = {region_key(region): region for region in regions}
 
@@ -34,7 +34,8 @@ def choose_region(regions: Sequence[RegionFacts]) -> RegionFacts:
         return t("board.kind", region=region.region, runs=f"{region.runs:,}") + rehearsal
 
     label = t("board.region")
-    return by_key[url.choice(st.selectbox, "region", label, by_key, title, always=True, resets=["page"], width=350)]
+    layout = {**layout, "always": True, "resets": ["page"], "width": width}
+    return by_key[url.choice(st.selectbox, "region", label, by_key, title, **layout)]
 
 
 def region_key(region: RegionFacts | RunRow) -> str:

@@ -25,8 +25,9 @@ SIZES = (25, 50, 100)  # how many rows a page may have
 MAX_PAGES = 100_000
 
 
-def choose_text(label: str, placeholder: str) -> str:
-    return url.text("q", label, resets=["page"], placeholder=placeholder, live=True, type="search", width=260)
+def choose_text(label: str, placeholder: str, *, width: int = 260, **layout: Any) -> str:
+    layout = {**layout, "placeholder": placeholder, "live": True, "type": "search", "width": width}
+    return url.text("q", label, resets=["page"], **layout)
 
 
 def choose_sort(sorts: Sequence[Sort], default: Sort) -> tuple[Sort, bool]:
