@@ -1,7 +1,5 @@
 """Compare: 2 to 8 runs (`?ids=…`) against the first of them; what differs comes first."""
 
-import streamlit as st
-
 from pages._ui.compare import comparison as parts
 from pages._ui.compare.comparability import show_comparability
 from pages._ui.compare.groups import show_peers
@@ -12,6 +10,7 @@ from pages._ui.runs.validity import show_verdicts
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.downloads import show_report
+from pages._ui.shell.errors import end_page
 from pages._ui.shell.navigation import COMPARE
 from pages._ui.shell.words import t
 
@@ -22,7 +21,7 @@ if len(run_ids) < MIN_COMPARED:
     row = cached(core().warehouse.run, run_ids[0]) if run_ids else None
     if row:
         parts.show_scaling(row)
-    st.stop()
+    end_page()
 
 comparison = cached(core().warehouse.compare, tuple(run_ids), parts.choose_compared())
 show_sentences(comparison)

@@ -1,12 +1,11 @@
 """History: all benchmark configurations with their verdicts, or one of them over time."""
 
-import streamlit as st
-
 from pages._ui.history import choice, groups, results
 from pages._ui.history.baselines import show_baseline
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
 from pages._ui.shell.empty_warehouse import recorded_regions
+from pages._ui.shell.errors import end_page
 from pages._ui.shell.filters import choose_facets, choose_region, show_rehearsal
 from pages._ui.shell.navigation import HISTORY
 from pages._ui.shell.status import watch_results
@@ -21,12 +20,12 @@ if groups.shows_all(query):
     saved_views.show_missing()
     groups.show_all_groups(query, region)
     watch_results(drawn)
-    st.stop()
+    end_page()
 groups.link_to_all(region)
 group = choice.choose_group(query)
 saved_views.show_missing()
 if group is None:
-    st.stop()
+    end_page()
 
 history = choice.selected_history(group)
 results.show_regression(history)

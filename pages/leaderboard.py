@@ -10,6 +10,7 @@ from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
 from pages._ui.shell.downloads import show_results_export
 from pages._ui.shell.empty_warehouse import recorded_regions
+from pages._ui.shell.errors import end_page
 from pages._ui.shell.filters import choose_region, show_rehearsal
 from pages._ui.shell.navigation import LEADERBOARD
 from pages._ui.shell.status import watch_results
@@ -22,7 +23,7 @@ if tv.is_tv():
         query = board.choose_board_query(region, "blocks")
     show_rehearsal(region)
     tv.show_tv(replace(query, limit=blocks.BLOCKS))
-    st.stop()
+    end_page()
 saved_views.show_title(LEADERBOARD, t("board.title"))
 drawn = core().warehouse.revision()
 regions = recorded_regions()

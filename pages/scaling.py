@@ -6,6 +6,7 @@ from pages._ui.scaling import choice, results
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.empty_warehouse import recorded_regions
+from pages._ui.shell.errors import end_page
 from pages._ui.shell.filters import choose_facets, choose_region, show_rehearsal
 from pages._ui.shell.navigation import SCALING
 from pages._ui.shell.words import t
@@ -25,7 +26,7 @@ left, right = st.columns([4, 1])
 with left:
     row = choice.choose_configuration(query)
 if row is None:
-    st.stop()
+    end_page()
 
 scalings = cached(core().warehouse.scaling, row.configuration)
 names = choice.curve_names([scaling for scaling in scalings if scaling.points])

@@ -1,5 +1,6 @@
 """The script of every visit: the language, the menu, the follower's state, and then the page."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
@@ -7,9 +8,10 @@ import streamlit as st
 from aisbench_core.private_files import require_writable
 from pages._ui.search import show_search, show_search_button
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import errors_shown
+from pages._ui.shell.errors import PageEnd, errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
+from pages._ui.shell.row_keys import install_row_keys
 from pages._ui.shell.status import show_processes, show_read_only, title_tab
 from pages._ui.shell.words import choose_language, show_languages, t
 
@@ -50,7 +52,8 @@ with st.sidebar:
     show_languages()
     with errors_shown():
         show_processes()
-with loaded(page.url_path), errors_shown():
+install_row_keys()
+with loaded(page.url_path), errors_shown(), suppress(PageEnd):
     # Before the page runs: the first thing that it stores would fail with an error that explains nothing.
     if page.url_path in STORING:
         require_writable(core().settings.data_dir)

@@ -43,6 +43,11 @@ def test_a_saved_view_is_found_by_its_name(open_page: OpenPage, used: Path) -> N
     assert used.exists()
 
 
+@pytest.mark.parametrize("page", ["compare", "history", "leaderboard"])
+def test_a_page_without_anything_to_show_can_be_searched_from(open_page: OpenPage, page: str) -> None:
+    assert "Health" in results(open_page(page), "health")
+
+
 def test_a_text_that_nothing_matches_is_said_and_is_no_markup(open_page: OpenPage) -> None:
     app = open_page("health")
 

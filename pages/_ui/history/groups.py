@@ -12,6 +12,7 @@ from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import interval, when
 from pages._ui.shell.navigation import HISTORY, go, link
+from pages._ui.shell.row_keys import openable
 from pages._ui.shell.tables import columns, height_of
 from pages._ui.shell.words import t
 
@@ -34,17 +35,18 @@ def show_all_groups(query: BoardQuery, region: RegionFacts) -> None:
         regressions = cached(core().warehouse.regressions, query)
     pages = url.Pages("groups", regressions.total, SIZE)
     shown = regressions.groups[pages.offset : pages.offset + SIZE]
-    event = st.dataframe(
-        rows := _cells(shown, query, regressions),
-        hide_index=True,
-        alt=t("history.groups"),
-        key="history-groups",
-        on_select="rerun",
-        selection_mode="single-row",
-        height=height_of(rows, SIZE),
-        column_config=columns(rows, {t("board.model"): 130, t("board.parameters"): 150}),
-        placeholder=MISSING,
-    )
+    with openable("history"):
+        event = st.dataframe(
+            rows := _cells(shown, query, regressions),
+            hide_index=True,
+            alt=t("history.groups"),
+            key="history-groups",
+            on_select="rerun",
+            selection_mode="single-row",
+            height=height_of(rows, SIZE),
+            column_config=columns(rows, {t("board.model"): 130, t("board.parameters"): 150}),
+            placeholder=MISSING,
+        )
     pages.show()
     st.caption(t("history.groups_legend", total=f"{regressions.total:,}", tests=regressions.tests))
     for index in event["selection"]["rows"][:1]:

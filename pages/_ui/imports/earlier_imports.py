@@ -9,6 +9,7 @@ from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.outcomes import show_outcome
+from pages._ui.shell.row_keys import tickable
 from pages._ui.shell.words import t
 
 PAGE = 10
@@ -26,15 +27,16 @@ def show_imports() -> None:
     pages = url.Pages("page", total, PAGE)
     imports, _ = core().imports.imports(PAGE, pages.offset)
     st.header(t("imports.title"))
-    event = st.dataframe(
-        [_cells(entry) for entry in imports],
-        hide_index=True,
-        alt=t("imports.title"),
-        key=f"imports-{pages.number}-{total}",  # a tick must not move to another import when one is gone
-        on_select="rerun",
-        selection_mode="single-row",
-        column_config={t("import_results.file"): st.column_config.TextColumn(width="large")},
-    )
+    with tickable("imports"):
+        event = st.dataframe(
+            [_cells(entry) for entry in imports],
+            hide_index=True,
+            alt=t("imports.title"),
+            key=f"imports-{pages.number}-{total}",  # a tick must not move to another import when one is gone
+            on_select="rerun",
+            selection_mode="single-row",
+            column_config={t("import_results.file"): st.column_config.TextColumn(width="large")},
+        )
     ticked = [imports[index].import_id for index in event["selection"]["rows"] if index < len(imports)]
     st.button(
         t("imports.forget"),

@@ -23,6 +23,7 @@ from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.listing import page_of, show_pages
 from pages._ui.shell.navigation import HISTORY, LEADERBOARD, link
+from pages._ui.shell.row_keys import openable
 from pages._ui.shell.tables import height_of
 from pages._ui.shell.words import t
 
@@ -104,16 +105,18 @@ def _show_table(block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]], n
     """The table with the named columns; returns the ticked rows."""
     best, rows = block.rows[0], block.rows
     table, config = block_columns.titled(block_columns.block_cells(rows, newest, band_signs(rows)), names)
-    event = st.dataframe(
-        table,
-        hide_index=True,
-        alt=f"{t('board.table')}: {best.model}",
-        key=f"block-{best.fingerprint}-{best.throughput_unit}-{best.synthetic_data}",
-        on_select="rerun",
-        height=height_of(table, MOST),
-        column_config=config,
-        placeholder=MISSING,
-    )
+    key = f"block-{best.fingerprint}-{best.throughput_unit}-{best.synthetic_data}"
+    with openable(key):
+        event = st.dataframe(
+            table,
+            hide_index=True,
+            alt=f"{t('board.table')}: {best.model}",
+            key=key,
+            on_select="rerun",
+            height=height_of(table, MOST),
+            column_config=config,
+            placeholder=MISSING,
+        )
     return [rows[index] for index in event["selection"]["rows"] if index < len(rows)]
 
 

@@ -23,6 +23,7 @@ from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import COMPARE, LEADERBOARD, LIVE, link
+from pages._ui.shell.row_keys import LINKS, openable
 from pages._ui.shell.tables import Width, columns, height_of
 from pages._ui.shell.words import t
 
@@ -188,26 +189,29 @@ def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
         t("board.reason"): 260,
         t("board.flavor"): 200,
     }
-    event = st.dataframe(
-        rows,
-        hide_index=True,
-        alt=alt,
-        key=key,
-        on_select="rerun",
-        height=height_of(rows, VISIBLE),
-        column_config=columns(rows, widths),
-        placeholder=MISSING,
-    )
+    with openable(key):
+        event = st.dataframe(
+            rows,
+            hide_index=True,
+            alt=alt,
+            key=key,
+            on_select="rerun",
+            height=height_of(rows, VISIBLE),
+            column_config=columns(rows, widths),
+            placeholder=MISSING,
+        )
     # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.
     return [index for index in event["selection"]["rows"] if index < len(rows)]
 
 
 def show_links(run_ids: Sequence[str], by: ComparedBy) -> None:
-    """Links for the ticked rows: one is shown, several are compared, groups as groups."""
-    if len(run_ids) == 1:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            link(LIVE, t("board.open", run=run_ids[0]), {"run": run_ids[0]})
-            show_clone_button(run_ids[0], key="ticked")
+    """Links for the ticked rows: each is shown, several are compared, groups as groups."""
+    if len(run_ids) <= MAX_COMPARED:
+        with st.container(horizontal=True, vertical_alignment="center", key=LINKS):
+            for run_id in dict.fromkeys(run_ids):
+                link(LIVE, t("board.open", run=run_id), {"run": run_id})
+            if len(run_ids) == 1:
+                show_clone_button(run_ids[0], key="ticked")
     if MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:
         selection = {"ids": list(run_ids)} | ({} if by is ComparedBy.RUNS else {"by": by.value})
         link(COMPARE, t("board.compare", count=len(run_ids)), selection)

@@ -9,6 +9,7 @@ from aisbench_core.errors import DamagedLedger
 from aisbench_core.model import TERMINAL
 from aisbench_core.warehouse.values import RegionFacts
 from pages._ui.shell.core import cached, core
+from pages._ui.shell.errors import end_page
 from pages._ui.shell.navigation import CONFIGURE, IMPORT, link
 from pages._ui.shell.words import t
 
@@ -33,4 +34,4 @@ def _show_empty() -> NoReturn:
         st.info(t("board.empty"), icon=":material/info:")
     link(CONFIGURE, t("live.go_configure"), {})
     link(IMPORT, t("import_results.open"), {})
-    st.stop()
+    end_page()

@@ -5,6 +5,7 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import streamlit as st
 
@@ -23,6 +24,15 @@ MAX_LETTERS = 2000  # nobody reads more, and it would push everything else off t
 _ESCAPED = frozenset("\\`*_{}[]<>#$:|~!&")
 # Where a line would begin a list, or underline a heading.
 _BLOCK = re.compile(r"^([ \t]*)(\d+(?=[.)](?:\s|$))|(?=[-+](?:\s|$)))|(?<=\n)[ \t]*(?=[-=]+[ \t]*$)", re.MULTILINE)
+
+
+class PageEnd(BaseException):
+    """The page has nothing more to show. No error, so whatever shows errors lets it through."""
+
+
+def end_page() -> NoReturn:
+    """End the page's script only: after `st.stop()` the entry could no longer draw the search dialog."""
+    raise PageEnd
 
 
 @contextmanager

@@ -1,0 +1,57 @@
+"""Keys of tables whose rows can be ticked: Space ticks the row of the focused cell, Enter opens it.
+
+Streamlit's table ticks with Shift+Space only, and shows the cell in a box with Space or Enter."""
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+TICKS, OPENS = "ticks", "opens"  # what the keys of containers begin with: rows are ticked; are ticked and opened
+LINKS = "open-ticked"  # the container with a link for each ticked row
+
+# The table is a canvas, and sorting it is the browser's: only the table knows which row has the focus. So Enter ticks
+# that row, and follows the link that comes (or, where the row was ticked before, goes) with the tick.
+SCRIPT = """<script>
+(() => {{
+  if (window.rowKeys) return;
+  window.rowKeys = true;
+  const shiftSpace = {{key: " ", code: "Space", keyCode: 32, shiftKey: true, bubbles: true, cancelable: true}};
+  const tick = grid => grid.dispatchEvent(new KeyboardEvent("keydown", shiftSpace));
+  const links = () => new Map([...document.querySelectorAll(".st-key-{links} a")].map(link => [link.href, link]));
+  const missing = (some, others) => [...some.keys()].find(href => !others.has(href));
+  const open = (grid, before, tries) => {{
+    const now = links();
+    const come = missing(now, before), gone = missing(before, now);
+    if (come) now.get(come).click();
+    else if (!grid.isConnected) return;
+    else if (gone) tick(grid), open(grid, now, tries);
+    else if (tries) setTimeout(open, 100, grid, before, tries - 1);
+  }};
+  document.addEventListener("keydown", event => {{
+    if (!event.isTrusted || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
+    const ticks = event.key === " ", opens = event.key === "Enter";
+    const table = event.target.closest(`[class*="st-key-{opens}-"]${{ticks ? ', [class*="st-key-{ticks}-"]' : ""}}`);
+    if (!(ticks || opens) || !table || !event.target.closest(".stDataFrameGlideDataEditor")) return;
+    event.stopPropagation();
+    event.preventDefault();
+    if (event.repeat) return;
+    const before = links();
+    tick(event.target);
+    if (opens) open(event.target, before, 100);
+  }}, true);
+}})();
+</script>"""
+
+
+def install_row_keys() -> None:
+    """Once in the browser: it serves the tables of all pages that are shown later."""
+    st.html(SCRIPT.format(links=LINKS, ticks=TICKS, opens=OPENS), unsafe_allow_javascript=True)
+
+
+def tickable(key: str) -> DeltaGenerator:
+    """A container for a table whose rows Space ticks."""
+    return st.container(key=f"{TICKS}-{key}")
+
+
+def openable(key: str) -> DeltaGenerator:
+    """A container for a table whose rows Space ticks and Enter opens."""
+    return st.container(key=f"{OPENS}-{key}")

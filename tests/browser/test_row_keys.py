@@ -1,0 +1,108 @@
+"""Tables by keyboard: Space ticks the row of the focused cell, Enter opens it."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import Locator, expect
+
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.visit import OpenWindow, Visit
+
+RUNS = "Leaderboard runs"
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """A console with three runs each of two versions."""
+    data_dir = tmp_path_factory.mktemp("row-keys")
+    old = a.records((8000.0, 8040.0, 7960.0), "old")
+    new = a.records((7500.0, 7540.0, 7460.0), "new", framework_version="r1.11")
+    other = a.records((9500.0, 9540.0, 9460.0), "other", flavor="modelarts.p4.large.public")
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*old, *new, *other])
+    with FileLock(data_dir / "follower.lock"):
+        process = ConsoleProcess.start(data_dir)
+        yield process
+        process.stop()
+
+
+@pytest.mark.parametrize("address", ["/leaderboard?show=runs", "/leaderboard?show=groups", "/leaderboard"])
+def test_two_rows_are_ticked_and_compared_by_keyboard(
+    console: ConsoleProcess, window: OpenWindow, address: str
+) -> None:
+    visit = window(console)
+    visit.open(address)
+    focus_table(visit)
+
+    press(visit, "Space", "ArrowDown", "Space")
+    expect(shown(visit)).to_have_count(2)
+    press(visit, "Space")
+    expect(shown(visit)).to_have_count(1)
+    press(visit, "Space")
+    compare = visit.page.get_by_role("link", name="Compare 2")
+    expect(compare).to_be_visible()
+    compare.focus()
+    visit.page.keyboard.press("Enter")
+
+    expect(visit.page).to_have_url(re.compile(r"/compare\?.*ids=.*ids="))
+    assert visit.troubles() == []
+
+
+@pytest.mark.parametrize("before", [(), ("Space",), ("Space", "ArrowUp", "Space", "ArrowDown")])
+@pytest.mark.parametrize("view", ["runs", "groups"])
+def test_enter_opens_the_row_whatever_is_ticked(
+    console: ConsoleProcess, window: OpenWindow, before: tuple[str, ...], view: str
+) -> None:
+    visit = window(console)
+    visit.open(f"/leaderboard?show={view}")
+    focus_table(visit)
+    press(visit, "ArrowDown", "Space")
+    href = shown(visit).get_attribute("href")
+    press(visit, "Space")
+    expect(shown(visit)).to_have_count(0)
+
+    press(visit, *before)
+    visit.page.keyboard.press("Enter")
+
+    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
+    assert href
+    assert href.partition("run=")[2].partition("&")[0] in visit.page.url
+    assert visit.troubles() == []
+
+
+@pytest.mark.parametrize("key", ["Space", "Enter"])
+def test_a_row_of_history_opens_its_history(console: ConsoleProcess, window: OpenWindow, key: str) -> None:
+    visit = window(console)
+    visit.open("/history")
+    focus_table(visit)
+
+    visit.page.keyboard.press(key)
+
+    expect(visit.page).to_have_url(re.compile(r"/history\?.*group="))
+    assert visit.troubles() == []
+
+
+def focus_table(visit: Visit) -> None:
+    """Tab to the first table, whose first row then has the focus."""
+    grid = visit.page.get_by_test_id("stDataFrame").first.locator("canvas").first
+    expect(grid).to_be_attached()
+    for _ in range(80):
+        visit.page.keyboard.press("Tab")
+        if visit.page.evaluate("document.activeElement.closest('.stDataFrameGlideDataEditor') !== null"):
+            return
+    raise AssertionError("Tab does not reach the table")
+
+
+def press(visit: Visit, *keys: str) -> None:
+    """Press these keys, and let the page answer each."""
+    for key in keys:
+        visit.page.keyboard.press(key)
+        visit.rest()
+
+
+def shown(visit: Visit) -> Locator:
+    """The links to the ticked rows."""
+    return visit.keyed("open-ticked").get_by_role("link", name=re.compile("^Show "))
