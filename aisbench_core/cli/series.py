@@ -11,13 +11,13 @@ from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import RUN_FAILED, YOUR_INPUT
 from aisbench_core.cli.following import wait_for_series, warn_without_follower
-from aisbench_core.cli.options import Group, base_options, paging, profile_option, spec_on_all_cards
+from aisbench_core.cli.options import Group, assignments, base_options, paging, profile_option, spec_on_all_cards
 from aisbench_core.cli.regression import change_interval, exit_code_of, power_text
 
 if TYPE_CHECKING:
     from aisbench_core.model import SeriesRow
     from aisbench_core.series.comparing import RowPair, SeriesComparison
-    from aisbench_core.series.matrix import Cell, Matrix, MatrixRow
+    from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow
     from aisbench_core.wiring import Core
 
 
@@ -35,6 +35,9 @@ series = Group(
 @click.option("--repeats", type=int, default=3, show_default=True, metavar="N", help="Runs per row.")
 @click.option("--versions", default="", metavar="V,V,…", help="Framework versions; default: the spec's.")
 @click.option("--images", default="", metavar="V,V,…", help="Engine versions, or image addresses if the spec has one.")
+@assignments(
+    "--values", "values", form="NAME=V,V,…", help="Values of a hyperparameter, a row for each; can be repeated."
+)
 @click.option(
     "--parallel", type=int, default=1, show_default=True, metavar="N", help="Concurrent jobs of series in the pool."
 )
@@ -46,13 +49,13 @@ series = Group(
 def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **arguments: Any) -> None:
     """Launch a series and print its id.
 
-    A row is a node count, version and image. Every row is launched once, then every row again, so that drift affects
-    all rows alike. A cell that would exceed the budget is not launched; `resume` raises the budget. With --wait, the
-    command returns when nothing is left to do; the exit code is 4 unless every cell has a valid result.
+    A row is a node count, version, image and set of values. Every row is launched once, then every row again, so that
+    drift affects all rows alike. A cell that would exceed the budget is not launched; `resume` raises the budget. With
+    --wait, the command returns when nothing is left to do; the exit code is 4 unless every cell has a valid result.
     """
     core = open_core(writing=not dry_run)
     names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name")
-    answers = {name: arguments.pop(name) for name in names}
+    answers = {name: arguments.pop(name) for name in names} | {"values": dict(arguments.pop("values"))}
     spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
     draft = core.series.plan(spec, answers, profile)
     for found in draft.findings:
@@ -124,8 +127,8 @@ def show(series_id: str, as_json: bool) -> None:
 def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     """Compare a series with an earlier one by row: exit code 0 no regression, 5 a regression, 6 not enough data.
 
-    Rows are paired by node count, version and image, or by node count alone where each series has one such row. A
-    change counts if it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
+    Rows are paired by node count, version, image and values, or by node count alone where each series has one such
+    row. A change counts if it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
     """
     comparison = open_core(writing=False).series.compare(baseline_id, series_id)
     names = ("reasons", "difference", "adjusted_p", "power", "outcome")
@@ -180,6 +183,7 @@ def _matrix_json(matrix: "Matrix") -> dict[str, object]:
     return {
         **display.pick(series, "series_id", "profile", "created_at", "created_by", "plan"),
         **display.pick(matrix, "state", "valid", "lost", "events"),
+        "best": _row_json(matrix.best.row) if matrix.best else None,
         "name": series.title,
         "held": matrix.hold.sentence if matrix.hold else series.launch_error,
         "node_hours": asdict(matrix.hours),
@@ -189,7 +193,7 @@ def _matrix_json(matrix: "Matrix") -> dict[str, object]:
 
 
 def _row_json(row: "MatrixRow") -> dict[str, object]:
-    return {"node_count": row.planned.node_count, "version": row.planned.version, "image": row.planned.image}
+    return display.pick(row.planned, "node_count", "version", "image", "parameters")
 
 
 def _cell_json(row: "MatrixRow", cell: "Cell") -> dict[str, object]:
@@ -248,12 +252,20 @@ def _report(matrix: "Matrix") -> str:
         if cell.is_lost
         for run in [cell.shown.run]
     ]
+    best = matrix.best
+    if best:
+        fields += "\n" + display.fields(("best", f"{best.row.planned.title}: {_best_text(best)}"))
     parts = [fields, display.table(("row", *repeats, "unit"), cells), _statistics(matrix)]
     if checks:
         parts.append(display.table(("row", "check", "level", "expected", "found", "evidence"), checks))
     if lost:
         parts.append(display.table(("without a valid result", ">repeat", "state", "run", "detail"), lost))
     return "\n\n".join(parts)
+
+
+def _best_text(best: "BestRow") -> str:
+    value = f"{formats.number(best.row.median)} {best.row.unit}"
+    return value if not best.tied else f"{value}, not clearly better than {display.count(best.tied, 'other row')}"
 
 
 def _cell(cell: "Cell") -> str:

@@ -1,6 +1,8 @@
 """Series: one spec on several node counts, repeated, launched together within a budget."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
@@ -8,7 +10,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from aisbench_core.messages import Message, joined, plural
-from aisbench_core.model.spec import Frozen, RunSpec
+from aisbench_core.model.spec import Frozen, RunSpec, Scalar
 
 MOST_CELLS = 1000
 
@@ -49,10 +51,11 @@ Name = Annotated[str, Field(min_length=1)]
 
 
 class SeriesPlan(Frozen):
-    """The request: each node count is measured `repeats` times, in each version and image.
+    """The request: each node count is measured `repeats` times, in each version and image, with each set of values.
 
-    `images`: engine versions, or image addresses if the spec has a custom image. `parallel`: the limit of active jobs
-    of series in the pool. `hours_per_run`: a person's estimate. `budget`: node hours, or None."""
+    `values`: those of hyperparameters, by name; every combination is a row. `images`: engine versions, or image
+    addresses if the spec has a custom image. `parallel`: the limit of active jobs of series in the pool.
+    `hours_per_run`: a person's estimate. `budget`: node hours, or None."""
 
     spec: RunSpec
     name: Annotated[str, Field(max_length=80)] = ""
@@ -60,6 +63,7 @@ class SeriesPlan(Frozen):
     repeats: Annotated[int, Field(ge=1, le=100)] = 3
     versions: tuple[Name, ...] = ()
     images: tuple[Name, ...] = ()
+    values: dict[Name, tuple[Scalar, ...]] = Field(default_factory=dict)
     parallel: Annotated[int, Field(ge=1, le=256)] = 1
     hours_per_run: Annotated[float, Field(gt=0, le=720, allow_inf_nan=False)] = 1.0
     budget: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
@@ -69,6 +73,18 @@ class SeriesPlan(Frozen):
     def _once(cls, values: tuple[object, ...]) -> tuple[object, ...]:
         """Remove duplicates; repetitions are requested by `repeats`."""
         return tuple(dict.fromkeys(values))
+
+    @field_validator("values")
+    @classmethod
+    def _each_once(cls, values: dict[str, tuple[Scalar, ...]]) -> dict[str, tuple[Scalar, ...]]:
+        empty = [name for name, given in values.items() if not given]
+        if empty:
+            raise ValueError(Message("enter at least one value of {name}", name=empty[0]))
+        # 1 and True are equal in Python, but not as values of a hyperparameter.
+        return {
+            name: tuple(value for _, value in dict.fromkeys((type(value), value) for value in given))
+            for name, given in values.items()
+        }
 
     @field_validator("node_counts")
     @classmethod
@@ -80,23 +96,33 @@ class SeriesPlan(Frozen):
     @property
     def cell_count(self) -> int:
         """The total number of runs."""
-        return len(self.node_counts) * max(1, len(self.versions)) * max(1, len(self.images)) * self.repeats
+        combinations = math.prod(map(len, self.values.values()))
+        rows = len(self.node_counts) * max(1, len(self.versions)) * max(1, len(self.images)) * combinations
+        return rows * self.repeats
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesRow:
-    """Cells with the same spec. `version` and `image` are empty if the plan names none."""
+    """Cells with the same spec. `version` and `image` are empty if the plan names none.
+
+    `parameters`: the values that distinguish the row from the others of its node count, version and image."""
 
     node_count: int
     version: str
     image: str
     spec: RunSpec
+    parameters: Mapping[str, Scalar] = field(default_factory=dict)
 
     @property
     def title(self) -> Message:
         """What distinguishes it from the other rows."""
         nodes = plural(self.node_count, "{number} node", "{number} nodes")
-        return joined(" · ", [part for part in (nodes, self.version, self.image) if part])
+        return joined(" · ", [part for part in (nodes, self.version, self.image, self.parameters_text) if part])
+
+    @property
+    def parameters_text(self) -> str:
+        """`batch_size=32, learning_rate=0.1`; empty if the series varies no hyperparameters."""
+        return ", ".join(f"{name}={value}" for name, value in self.parameters.items())
 
 
 @dataclass(frozen=True, slots=True)

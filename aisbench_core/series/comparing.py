@@ -69,10 +69,10 @@ def compared(baseline: Matrix, candidate: Matrix, compare: Compare) -> SeriesCom
 
 
 def _partners(old: Sequence[MatrixRow], new: Sequence[MatrixRow]) -> Iterator[tuple[MatrixRow, MatrixRow]]:
-    """Pair rows of equal node count, version and image; then the rest by node count alone, where it is unambiguous.
+    """Pair rows of equal node count, version, image and values; then the rest by node count alone, where that is clear.
 
     The second pass compares a new version with the old one on each node count."""
-    key = attrgetter("planned.node_count", "planned.version", "planned.image")
+    key = attrgetter("planned.node_count", "planned.version", "planned.image", "planned.parameters_text")
     whole = {key(row): row for row in old}
     exact = {id(row): whole.get(key(row)) for row in new}
     used = {id(row) for row in exact.values() if row}

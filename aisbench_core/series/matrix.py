@@ -215,6 +215,16 @@ class MatrixRow:
 
 
 @dataclass(frozen=True, slots=True)
+class BestRow:
+    """The row with the highest median of a series that varies hyperparameters.
+
+    `tied`: how many other rows have intervals that reach its own, or too few runs to tell."""
+
+    row: MatrixRow
+    tied: int
+
+
+@dataclass(frozen=True, slots=True)
 class Matrix:
     """A series now. `codes`: the number of versions of the code among its valid runs.
 
@@ -256,6 +266,16 @@ class Matrix:
         return sum(row.evaluation is not None and row.evaluation.counts for row in self.rows)
 
     @property
+    def best(self) -> BestRow | None:
+        """The fastest row, if the series varies hyperparameters and two rows or more have values in one unit."""
+        measured = [row for row in self.rows if row.median is not None]
+        if not self.series.plan.values or len(measured) < 2 or len({row.unit for row in measured}) > 1:
+            return None
+        fastest = max(measured, key=lambda row: row.median or 0.0)
+        others = [row for row in measured if row is not fastest]
+        return BestRow(fastest, sum(not _is_clearly_faster(fastest, row) for row in others))
+
+    @property
     def can_stop(self) -> bool:
         """Whether anything is active or still to come."""
         return self.here and self.done < len(self.cells)
@@ -269,6 +289,12 @@ class Matrix:
     def is_settled(self) -> bool:
         """Whether nothing more happens unless a person requests it."""
         return not self.here or self.state.has_ended
+
+
+def _is_clearly_faster(row: MatrixRow, other: MatrixRow) -> bool:
+    low = row.summary.ci_low if row.summary else None
+    high = other.summary.ci_high if other.summary else None
+    return low is not None and high is not None and low > high
 
 
 def matrix_of(

@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import product
 from typing import Any
 
+from aisbench_core.authoring.manifest import ParameterType
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, Problem, SpecError
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Message
-from aisbench_core.model import MOST_CELLS, Attempt, Finding, Flavor, Level, RunSpec, SeriesPlan, SeriesRow
+from aisbench_core.model import MOST_CELLS, Attempt, Finding, Flavor, Level, RunSpec, Scalar, SeriesPlan, SeriesRow
 from aisbench_core.preflight import offline
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.settings import Profile
@@ -56,18 +59,57 @@ class SeriesDraft:
         return tuple(row_finding for row_finding in self.findings if row_finding.finding.level is Level.ERROR)
 
 
-def plan_of(spec: RunSpec, answers: Mapping[str, Any]) -> SeriesPlan:
+def plan_of(spec: RunSpec, answers: Mapping[str, Any], workloads: Workloads) -> SeriesPlan:
     """The plan that a person's answers mean; lists may be written as `1,2,4`, None is
     not answered. Raises SpecError, naming the fields."""
     answered = {name: value for name, value in answers.items() if value is not None}
     for name in ("node_counts", "versions", "images"):
         if isinstance(text := answered.get(name), str):
-            answered[name] = [part.strip() for part in text.replace("，", ",").split(",") if part.strip()]
+            answered[name] = _parts(text)
+    given = answered.pop("values", {})
+    by_name = _by_name(given) if isinstance(given, str) else given
+    answered["values"] = {
+        name: [_scalar(part, name, spec, workloads) for part in _parts(texts)] if isinstance(texts, str) else texts
+        for name, texts in by_name.items()
+    }
     plan = parse(SeriesPlan, {"node_counts": [spec.node_count], **answered, "spec": spec}, WHAT)
     if plan.cell_count > MOST_CELLS:
         problem = Problem("cells", Message("a series has at most {most}", most=MOST_CELLS), str(plan.cell_count))
-        raise SpecError(WHAT, [problem], Message("ask for fewer node counts, versions or repeats"))
+        raise SpecError(WHAT, [problem], Message("ask for fewer node counts, versions, values or repeats"))
     return plan
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.replace("，", ",").split(",") if part.strip()]
+
+
+def _by_name(text: str) -> dict[str, str]:
+    """`batch_size=16,32; learning_rate=0.1,0.2` by name. Raises SpecError."""
+    by_name = {}
+    for part in filter(None, (part.strip() for part in text.replace("；", ";").split(";"))):
+        name, equals, values = part.partition("=")
+        if not equals or not name.strip():
+            raise SpecError(
+                WHAT,
+                [Problem("values", Message("must be NAME=VALUE,VALUE"), repr(part))],
+                Message("for example batch_size=16,32; learning_rate=0.1,0.2"),
+            )
+        by_name[name.strip()] = values
+    return by_name
+
+
+def _scalar(text: str, name: str, spec: RunSpec, workloads: Workloads) -> Scalar:
+    """A value as it is written: a number or a truth value, unless the workload says that the parameter is a text."""
+    try:
+        parameter = workloads.get(spec.workload).edition(spec.framework_version).parameters.get(name)
+    except AisbenchError:  # preflight reports it
+        parameter = None
+    if parameter and parameter.type is ParameterType.STR:
+        return text
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return {"true": True, "false": False}.get(text.lower(), text)
 
 
 def drafted(
@@ -82,11 +124,13 @@ def drafted(
 def rows_of(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> tuple[SeriesRow, ...]:
     """The distinct cells by node count, each with the spec as it would be launched now."""
     return tuple(
-        SeriesRow(nodes, version, image, subject_of(spec, profile, workloads).spec)
+        SeriesRow(nodes, version, image, subject_of(spec, profile, workloads).spec, parameters)
         for nodes in sorted(plan.node_counts)
         for version in plan.versions or ("",)
         for image in plan.images or ("",)
-        for spec in [_varied(plan.spec, nodes, version, image, workloads)]
+        for values in product(*plan.values.values())
+        for parameters in [dict(zip(plan.values, values, strict=True))]
+        for spec in [_varied(plan.spec, nodes, version, image, parameters, workloads)]
     )
 
 
@@ -101,12 +145,16 @@ def first_attempts(
     return [Attempt(series_id, cell, 1, row, repeat, who, at) for cell, (row, repeat) in enumerate(cells, start=1)]
 
 
-def _varied(spec: RunSpec, nodes: int, version: str, image: str, workloads: Workloads) -> RunSpec:
+def _varied(
+    spec: RunSpec, nodes: int, version: str, image: str, parameters: Mapping[str, Scalar], workloads: Workloads
+) -> RunSpec:
     changes: dict[str, Any] = {"node_count": nodes}
     if version and version != spec.framework_version:
         changes |= {"framework_version": version, **_left_to(spec, workloads)}
     if image:
         changes["image_url" if spec.image_url else "engine_version"] = image
+    if parameters:
+        changes["parameters"] = {**changes.get("parameters", spec.parameters), **parameters}
     return spec.model_copy(update=changes)
 
 

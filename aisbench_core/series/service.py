@@ -67,7 +67,7 @@ class SeriesService:
         """A draft of a series with findings and estimate; nothing is stored.
 
         `answers`: the fields of SeriesPlan without the spec; None means the default. Raises SpecError, ConfigError."""
-        return self._drafted(planning.plan_of(spec, answers), profile)
+        return self._drafted(planning.plan_of(spec, answers, self.workloads), profile)
 
     def online(self, draft: planning.SeriesDraft, profile: str = "") -> tuple[planning.RowFinding, ...]:
         """Online findings about the rows with the most nodes, in each version and image: they need the most.
@@ -191,7 +191,7 @@ class SeriesService:
         """Change the budget, in node hours, so that a held series continues. Raises SpecError on an invalid one."""
         series = self.get(series_id)
         answers = {name: getattr(series.plan, name) for name in SeriesPlan.model_fields if name != "spec"}
-        plan = planning.plan_of(series.plan.spec, {**answers, "budget": budget})
+        plan = planning.plan_of(series.plan.spec, {**answers, "budget": budget}, self.workloads)
         message = Message(
             "budget: {budget} instead of {before}", budget=_hours(plan.budget), before=_hours(series.budget)
         )

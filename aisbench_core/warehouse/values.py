@@ -221,7 +221,7 @@ class RunPage:
 
 @dataclass(frozen=True, slots=True)
 class SeriesEvaluation:
-    """The checks of one row of a series: its runs on one node count, in one version and image.
+    """The checks of one row of a series: its runs on one node count, in one version and image, with one set of values.
 
     The row counts if it has a valid run and no check failed. `image` is an engine version, or the address of an image.
     `ruleset_basis` is shown beside the ruleset's id."""
@@ -234,6 +234,7 @@ class SeriesEvaluation:
     valid: int
     ruleset_id: str
     ruleset_basis: str
+    fingerprints: tuple[str, ...]
     checks: tuple[Check, ...]
 
     @property

@@ -175,6 +175,7 @@ _MORE = f"""
 _SERIES_CHECKS = """
     select unnest($checked_series::VARCHAR[]) as of_series, unnest($checked_nodes::INTEGER[]) as of_nodes,
         unnest($checked_versions::VARCHAR[]) as of_version, unnest($checked_images::VARCHAR[]) as of_image,
+        unnest($checked_fingerprints::VARCHAR[][]) as of_fingerprints,
         unnest($checked_counts::BOOLEAN[]) as series_counts,
         unnest($checked_failed::VARCHAR[]) as series_failed_checks,
         unnest($checked_warned::VARCHAR[]) as series_warned_checks
@@ -195,7 +196,8 @@ def series_where(condition: str, shown: str) -> Sheet:
             select {CELLS} from (select * replace (case when runs = 0 then why end as why) from groups) left join bases
                 using ({LINE})
                 left join checked on checked.of_series = series_id and checked.of_nodes is not distinct from node_count
-                and checked.of_version = framework_version and checked.of_image = image)
+                and checked.of_version = framework_version and checked.of_image = image
+                and list_contains(checked.of_fingerprints, fingerprint))
     """
     return Sheet(SCHEMA, GROUPS, sources, _ORDER)
 
@@ -221,6 +223,7 @@ def ruleset_parameters(
         "checked_nodes": [row.node_count for row in rows],
         "checked_versions": [row.framework_version for row in rows],
         "checked_images": [row.image for row in rows],
+        "checked_fingerprints": [list(row.fingerprints) for row in rows],
         "checked_counts": [row.counts for row in rows],
         "checked_failed": [_ids(row, CheckLevel.FAIL) for row in rows],
         "checked_warned": [_ids(row, CheckLevel.WARN) for row in rows],

@@ -1,4 +1,4 @@
-"""The checks of series: of all runs of a series on one node count, in one version and image.
+"""The checks of series: of all runs of a row, on one node count, in one version and image, with one set of values.
 
 They decide whether the repeats count as one measurement; the validity of a single run does not depend on them.
 """
@@ -34,7 +34,7 @@ from aisbench_core.warehouse.validity.run_checks import NONE, listed, target_of
 from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, SeriesEvaluation
 
 # What the rows of a series differ in, as in its plan.
-_ROW = ("series_id", "node_count", "framework_version", "image")
+_ROW = ("series_id", "node_count", "framework_version", "image", "speed_parameters")
 
 # What has to be equal in all runs of a row.
 _SAME = ("fingerprint", "accelerator", "flavor", "pool_id", "cards_per_node", "code_sha256", "synthetic_data")
@@ -43,7 +43,7 @@ _SAME = ("fingerprint", "accelerator", "flavor", "pool_id", "cards_per_node", "c
 class Member(NamedTuple):
     """One run of a series. `cards` is a hash of its cards' throughputs, `content` one of its result's text."""
 
-    row: tuple[str, int | None, str, str]
+    row: tuple[Any, ...]
     same: tuple[Any, ...]
     run_id: str
     workload: str
@@ -134,12 +134,17 @@ def _evaluations(
 
 def _evaluation(members: Members, ruleset: Ruleset) -> SeriesEvaluation:
     division = Division.CLOSED if all(member.closed for member in members) else Division.OPEN
+    series_id, node_count, version, image, *_ = members[0].row
     return SeriesEvaluation(
-        *members[0].row,
+        series_id,
+        node_count,
+        version,
+        image,
         run_ids=tuple(member.run_id for member in members),
         valid=sum(member.valid for member in members),
         ruleset_id=ruleset.id,
         ruleset_basis=ruleset.basis,
+        fingerprints=tuple(sorted({member.same[_SAME.index("fingerprint")] for member in members})),
         checks=tuple(_checks(members, ruleset, division)),
     )
 

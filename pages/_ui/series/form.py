@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import money, nodes_and_cards, number
+from aisbench_core.formats import MISSING, money, nodes_and_cards, number
 from aisbench_core.model import RunSpec
 from aisbench_core.series.planning import RowFinding, SeriesDraft
 from pages._ui.configure import confirmation, drafts
@@ -20,6 +20,8 @@ from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.findings import finding_text, has_errors, show_no_findings
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
+
+EXAMPLE = "batch_size=16,32; learning_rate=0.1,0.2"
 
 MAX_REPEATS = 100.0
 MAX_PARALLEL = 256.0
@@ -100,8 +102,14 @@ def _answers(spec: RunSpec) -> Mapping[str, Any]:
         "budget": budget,
         "name": name,
         "versions": chosen,
+        "values": url.text("values", t("series.values_of"), placeholder=EXAMPLE, help=_values_help(spec)),
         "images": url.text("images", t("series.images"), help=t("series.images_help")),
     }
+
+
+def _values_help(spec: RunSpec) -> str:
+    names = core().workloads.get(spec.workload).edition(spec.framework_version).parameters
+    return t("series.values_help", names=plain(", ".join(names) or MISSING))
 
 
 def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
@@ -116,6 +124,7 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
             t("series.runs"): draft.plan.repeats,
             t("series.node_hours"): number(row.node_count * draft.plan.repeats * draft.plan.hours_per_run),
             t("series.version"): row.spec.framework_version,
+            **({t("series.values_of"): row.parameters_text} if row.parameters else {}),
             t("series.image"): row.spec.image_url or row.spec.engine_version,
         }
         for row in draft.rows

@@ -67,6 +67,7 @@ def _series(series_id: str, had_ended: bool) -> None:
         series_badge(matrix)
         show_progress(matrix)
         _show_warnings(matrix)
+        tables.show_best(matrix)
         st.header(t("series.matrix"))
         tables.show_matrix(matrix)
         tables.show_spread(matrix)

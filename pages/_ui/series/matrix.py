@@ -7,6 +7,7 @@ from aisbench_core.formats import MISSING, duration, nodes_and_cards, number, pe
 from aisbench_core.model import CellState, SeriesRow
 from aisbench_core.series.matrix import Cell, Matrix, MatrixRow, Tried
 from aisbench_core.warehouse.values import CheckLevel
+from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.validity import CHECKS, name_of, ruleset_of, show_check
 from pages._ui.shell import charts
 from pages._ui.shell.errors import plain
@@ -16,6 +17,7 @@ from pages._ui.shell.words import t
 
 MAX_COLUMNS = 5  # more would not fit beside each other in a narrow window
 LONG_TITLE = 24  # letters from which on a row's title would push the numbers out of view
+BEST_HEIGHT = 260  # pixels of the chart of medians
 VISIBLE = 12  # rows of a table that are visible at a time
 
 # A sign and a colour for each state of a cell, beside its word.
@@ -101,6 +103,40 @@ def show_spread(matrix: Matrix) -> None:
         tooltip=tips,
     )
     charts.draw(chart.properties(height=charts.BAR * len(rows) + charts.AXIS), text=t("series.spread_chart"))
+
+
+def show_best(matrix: Matrix) -> None:
+    """Of a series that varies hyperparameters: its fastest row, a draft of it, and the medians along the first one."""
+    best = matrix.best
+    if best is None:
+        return
+    facts = {"row": plain(row_title(best.row.planned)), "median": number(best.row.median, t.unit(best.row.unit))}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(t("series.best", **facts) + (t("series.best_tied", count=best.tied) if best.tied else ""))
+        if best.row.typical and best.row.typical.run:
+            show_clone_button(best.row.typical.run.run_id, key="best")
+    name, *others = matrix.series.plan.values
+    points = [
+        {
+            "value": str(row.planned.parameters[name]),
+            "median": row.median,
+            "row": row_title(row.planned),
+            "rest": ", ".join(filter(None, rest)),
+        }
+        for row in matrix.rows
+        if row.median is not None
+        for nodes in [t("series.nodes", nodes=row.planned.node_count)]
+        for rest in [[nodes, row.planned.version, *(f"{other}={row.planned.parameters[other]}" for other in others)]]
+    ]
+    order = [str(value) for value in matrix.series.plan.values[name]]
+    chart = charts.chart_of(points).mark_line(point=True)
+    chart = chart.encode(
+        x=alt.X("value:N", title=name, sort=order, axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("median:Q", title=f"{t('series.median')} ({t.unit(best.row.unit)})", scale=alt.Scale(zero=False)),
+        color=alt.Color("rest:N", title=None, legend=alt.Legend(orient="bottom", labelLimit=300)),
+        tooltip=[alt.Tooltip("row:N", title=t("series.row")), alt.Tooltip("median:Q", format=",.5~g")],
+    )
+    charts.draw(chart.properties(height=BEST_HEIGHT), text=t("series.best_chart", name=name))
 
 
 def show_statistics(matrix: Matrix) -> None:
@@ -189,5 +225,6 @@ def _attempt(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, object]:
 
 
 def row_title(row: SeriesRow) -> str:
-    """Nodes, version and image: where rows of a series differ."""
-    return " · ".join(part for part in (t("series.nodes", nodes=row.node_count), row.version, row.image) if part)
+    """Nodes, version, image and values: where rows of a series differ."""
+    parts = (t("series.nodes", nodes=row.node_count), row.version, row.image, row.parameters_text)
+    return " · ".join(filter(None, parts))
