@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages._ui.runs.cards import show_stop_dialog
+from pages._ui.runs.cleaning import show_clean_dialog
 from pages._ui.runs.live import follow_all, follow_one
 from pages._ui.shell.status import heading
 from pages._ui.shell.words import t
@@ -14,3 +15,4 @@ else:
     heading().title(t("live.title"))
     follow_all()
 show_stop_dialog()
+show_clean_dialog()

@@ -68,7 +68,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.specfile",
         "aisbench_core.upstream.configs.contents",
         "aisbench_core.authoring.workloads",
-        "aisbench_core.chinese",
+        *("aisbench_core.chinese", "aisbench_core.cleaning.plans"),
         *("aisbench_core.documents", "aisbench_core.errors"),
         "aisbench_core.health",
         "aisbench_core.importing.readers.results",

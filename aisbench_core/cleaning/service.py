@@ -10,7 +10,7 @@ from aisbench_core.cleaning import folders
 from aisbench_core.cleaning.own_paths import overlap, own_directories
 from aisbench_core.cleaning.plans import CleaningPlan, Obstacle, RemovalItem
 from aisbench_core.cloud.ports import Cloud, Connect, ObjectStore, OnProgress
-from aisbench_core.errors import AisbenchError, CloudNotFound, Problem, ResultError, SpecError, StaleRun
+from aisbench_core.errors import CloudError, CloudNotFound, ConfigError, Problem, ResultError, SpecError, StaleRun
 from aisbench_core.messages import Message
 from aisbench_core.model import TERMINAL, Actor, Clock, Event, Removal, Run, RunPart, RunRecord
 from aisbench_core.private_files import require_writable
@@ -53,14 +53,24 @@ class Cleaning:
                 obstacles.append(Obstacle(part, error.problems[0].message))
         return CleaningPlan(run.run_id, tuple(items), tuple(obstacles))
 
-    def due(self) -> Iterator[CleaningPlan]:
-        """A plan for each run that the settings keep no longer, oldest first, with what prevents it as obstacles."""
-        for run, parts in self._overdue():
+    def survey(self, run_id: str, parts: Collection[RunPart] = tuple(RunPart)) -> CleaningPlan:
+        """Like `plan`, but a part that cannot be looked up, as its region does not answer, is one that stays."""
+        items: list[RemovalItem] = []
+        obstacles: list[Obstacle] = []
+        for part in (part for part in RunPart if part in parts):
             try:
-                yield self.plan(run.run_id, parts)
-            except AisbenchError as error:  # one unreachable region does not hinder the others
-                obstacles = tuple(Obstacle(part, error.sentence) for part in parts)
-                yield CleaningPlan(run.run_id, obstacles=obstacles)
+                found = self.plan(run_id, [part])
+            except (CloudError, ConfigError, ResultError) as error:
+                obstacles.append(Obstacle(part, error.sentence))
+            else:
+                items += found.items
+                obstacles += found.obstacles
+        return CleaningPlan(self.ledger.get(run_id).run_id, tuple(items), tuple(obstacles))
+
+    def due(self) -> Iterator[CleaningPlan]:
+        """A survey of each run that the settings keep no longer, oldest first."""
+        for run, parts in self._overdue():
+            yield self.survey(run.run_id, parts)
 
     def removals(self, run_id: str) -> tuple[Removal, ...]:
         """What was removed of a run, oldest first. Raises ResultError on a damaged account."""
@@ -254,4 +264,4 @@ def _sentence(removal: Removal) -> Message:
     if removal.part is RunPart.JOB:
         return Message("job {name} deleted in the region", name=removal.path)
     size = formats.size(removal.size)
-    return Message("{path} removed: {count} files, {size}", path=removal.path, count=removal.objects, size=size)
+    return Message("{path} removed: {size}, files: {count}", path=removal.path, count=removal.objects, size=size)

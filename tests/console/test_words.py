@@ -19,6 +19,7 @@ from aisbench_core.model import (
     MindSporeLevel,
     Mode,
     Origin,
+    RunPart,
     RunSort,
     RunState,
     SeriesState,
@@ -64,6 +65,7 @@ MEDIANS = [column.name for column in medians()]
 NAMED_BY_VALUES = (
     _family("state", RunState)
     | _family("mode", Mode)
+    | _family("clean", RunPart)
     | _family("training_mode", TrainingMode)
     | _family("environment_check", CHECKED.values())
     | _family("level", Level)

@@ -14,7 +14,7 @@ from aisbench_core.model import Event, MetricSample
 from aisbench_core.results.utilisation import low_utilisation
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.runs import cards, reproduce
+from pages._ui.runs import cards, cleaning, reproduce
 from pages._ui.runs.annotations import show_annotations
 from pages._ui.runs.recorded import board_selection, show_details, show_measured, show_recorded
 from pages._ui.runs.system_form import show_system
@@ -69,7 +69,9 @@ def follow_one(run_id: str) -> None:
         show_clone_button(run_id, key="one")
         if ended:
             reproduce.show_reproduce_button(run_id)
+            cleaning.show_clean_button(run)
         show_system(run)
+    cleaning.show_removals(run_id)
     show_annotations(run_id)
     st.fragment(_one_run, run_every=None if ended else SECONDS)(run_id, ended)
     st.header(t("live.log"))
