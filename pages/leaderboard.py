@@ -44,4 +44,4 @@ else:
 show_rulesets(query)
 show_results_export(query)
 watch_results(drawn, ticked=ticked)
-blocks.show_badges(badges, region)
+blocks.show_badges(badges, query, region)

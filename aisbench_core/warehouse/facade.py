@@ -1,5 +1,6 @@
 """The results warehouse as the console and the command line see it."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
@@ -75,7 +76,8 @@ class Warehouse:
         self._store: Store = (
             Lake(location, patience_s) if isinstance(location, TeamLocation) else FileStore(location, patience_s)
         )
-        self._trend_verdicts: history.TrendVerdicts = {}
+        # By ruleset: verdicts under one are none under another, and both are looked up in turns.
+        self._trend_verdicts: defaultdict[str, history.TrendVerdicts] = defaultdict(dict)
         self.record = Recorder(self._store, self._evaluator).record
         self.annotations = StoredAnnotations(self._store)
         self.saved_views = SavedViews(self._store)
@@ -252,9 +254,11 @@ class Warehouse:
             return history.runs(cur, query, row.group)
 
     def regressions(self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()) -> Regressions:
-        """The regression verdicts on all trends of the query. Raises RunNotFound if none has `names`."""
-        with self._store.moment() as cur:
-            return history.regressions(cur, query, by, names, self._trend_verdicts)
+        """The regression verdicts on all trends of the query, over runs that are valid by its ruleset.
+
+        Raises RunNotFound if none has `names`."""
+        with self._under(query) as cur:
+            return history.regressions(cur, query, by, names, self._trend_verdicts[query.ruleset_id])
 
     def activity(self, query: BoardQuery, since: datetime) -> RegionActivity:
         """Records broken and node hours used since a moment."""

@@ -37,7 +37,7 @@ def test_each_benchmark_has_a_table_with_its_best_first_and_ties_joined(open_pag
 
     bert, resnet = table(app, 0), table(app, 1)
     assert list(bert["Rank"]) == ["1"]
-    assert list(resnet["Rank"]) == ["1", "┌ 2–3", "└ 2–3"]
+    assert list(resnet["Rank"]) == ["1", "2–3 a", "2–3 a"]
     assert list(resnet["Flavor"]) == ["f1", "f3", "f2"]
     assert list(resnet.columns[:2]) == ["Rank", "Flavor"]
     assert list(resnet["Vs. best"]) == ["best", "-9.5 %", "-10.1 %"]
@@ -101,6 +101,25 @@ def test_what_regressed_stands_below_its_benchmark(open_page: OpenPage, data_dir
     assert any("modelarts.kat1.8xlarge · 1 × 8" in link.label.replace("\\", "") for link in app.page_link)
 
 
+def test_badges_follow_the_ruleset_and_the_hardware_that_the_reader_chose(open_page: OpenPage, data_dir: Path) -> None:
+    before = a.records([9000 + n for n in range(10)], "old", framework_version="r1")
+    after = [
+        a.record(
+            f"new-{n}", throughputs=[(8000 + n) / 8] * 8, framework_version="r2", created_at=a.T0 + timedelta(1 + n)
+        )
+        for n in range(10)
+    ]
+    other = a.records([9000], "other", flavor="f2")
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*before, *after, *other])
+
+    stored, strict = open_page("leaderboard"), open_page("leaderboard", ruleset="ieee-2937-2022", invalid="1")
+    elsewhere = open_page("leaderboard", flavor="f2")
+
+    assert "Regression -11.1 %" in texts(stored)
+    assert "Regression" not in texts(strict), "no run is valid by this ruleset"
+    assert "Regression" not in texts(elsewhere)
+
+
 def test_a_link_with_an_order_still_opens_the_list(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 
@@ -114,7 +133,7 @@ def test_a_wall_screen_has_the_best_of_each_benchmark_by_the_filters_of_its_addr
     app = open_page("leaderboard", tv="1", model="resnet50_v1.5")
 
     assert not app.exception
-    assert [list(each.value["Rank"]) for each in app.table] == [["1", "┌ 2–3", "└ 2–3"]]
+    assert [list(each.value["Rank"]) for each in app.table] == [["1", "2–3 a", "2–3 a"]]
     assert not app.dataframe
     assert not [each for each in app.selectbox if each.key == "show"]
     assert "bert_large" not in texts(app)

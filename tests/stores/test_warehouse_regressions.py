@@ -81,3 +81,13 @@ def test_a_verdict_that_was_given_before_changes_with_the_baseline(warehouse: Wa
     warehouse.mark_baseline([first], VersionField.FRAMEWORK, TESTER, a.T0)
 
     assert (before.outcome, warehouse.regressions(BOARD).outcome) == (Outcome.NO_CHANGE, Outcome.REGRESSION)
+
+
+def test_regressions_are_found_among_the_runs_that_the_ruleset_of_the_query_counts(warehouse: Warehouse) -> None:
+    warehouse.rebuild(two_versions())
+    strict = BoardQuery("cn-north-9", ruleset_id="ieee-2937-2022")
+
+    stored, by_ieee, again = (warehouse.regressions(query) for query in (BOARD, strict, BOARD))
+
+    assert stored.outcome is again.outcome is Outcome.REGRESSION
+    assert by_ieee.outcome is not Outcome.REGRESSION, "by this ruleset none of the runs is valid"

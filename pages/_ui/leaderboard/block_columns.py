@@ -1,6 +1,7 @@
 """The columns of a benchmark's table: which ones the reader chose, and how wide each is drawn."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from string import ascii_lowercase
 from typing import Any
 
 import streamlit as st
@@ -8,13 +9,15 @@ import streamlit as st
 from aisbench_core.formats import MISSING, nodes_and_cards, number, signed
 from aisbench_core.model import Origin
 from aisbench_core.model.columns import medians
-from aisbench_core.warehouse.answers.boards import BoardRow, hardware
+from aisbench_core.warehouse.answers.boards import BoardRow, hardware, ties
 from aisbench_core.warehouse.answers.compared import RunDot
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.shell import url
 from pages._ui.shell.formats import hundredfold, rounded, when
 from pages._ui.shell.tables import NARROW, columns, number_format, text_width
 from pages._ui.shell.words import t
+
+NEWEST = 30  # runs of a sparkline
 
 PARAMETER = "columns"  # of the URL
 
@@ -67,14 +70,12 @@ def choose_columns(query: BoardQuery) -> list[str]:
         )
 
 
-def block_cells(
-    rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], signs: Iterable[str]
-) -> list[dict[str, Any]]:
-    """All cells of each row by the names of their columns; `dots` are its newest runs, `signs` stand before ranks."""
+def block_cells(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]]) -> list[dict[str, Any]]:
+    """All cells of each row by the names of their columns; `dots` are its newest runs."""
     best, same_framework = rows[0], framework_of(rows)
     return [
         {
-            "rank": f"{sign}{row.rank or _why_unranked(row)}",
+            "rank": rank,
             "flavor": hardware(row),
             "size": nodes_and_cards(row.node_count, row.cards_per_node),
             "version": row.framework_version if same_framework else f"{row.framework} {row.framework_version}",
@@ -93,7 +94,18 @@ def block_cells(
             "latest": when(row.latest_at, "%Y-%m-%d %H:%M"),
             "reason": row.reason,
         }
-        for row, sign in zip(rows, signs, strict=True)
+        for row, rank in zip(rows, rank_cells(rows), strict=True)
+    ]
+
+
+def rank_cells(rows: Sequence[BoardRow]) -> list[str]:
+    """Each row's rank, and a letter for each set of ties that it is in: rows that share a letter tie."""
+    letters = dict(zip(ties(rows), ascii_lowercase, strict=False))
+    return [
+        " ".join(
+            filter(None, (row.rank or _why_unranked(row), "".join(letters[tie] for tie in letters if index in tie)))
+        )
+        for index, row in enumerate(rows)
     ]
 
 
@@ -131,12 +143,16 @@ def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[
             min_value=0, max_value=max(values), format=number_format(values), width=widths["throughput"]
         )
     for name in present:
-        config[_title(name)] |= {"label": _header(name), "help": t(_TITLES[name]) if name in _SHORT else None}
+        config[_title(name)] |= {"label": _header(name), "help": _help(name)}
     return table, config
 
 
 def _title(name: str) -> str:
     return t(_TITLES[name]) if _TITLES[name] else t.column(next(column for column in medians() if column.name == name))
+
+
+def _help(name: str) -> str | None:
+    return t("board.trend_help", count=NEWEST) if name == "trend" else t(_TITLES[name]) if name in _SHORT else None
 
 
 def _header(name: str) -> str:

@@ -16,7 +16,7 @@ from pages._ui.home.changes import BADGES
 from pages._ui.leaderboard import block_columns
 from pages._ui.leaderboard.block_columns import framework_of
 from pages._ui.leaderboard.board import show_bars, show_links
-from pages._ui.runs.validity import show_rules
+from pages._ui.runs.validity import name_of, ruleset_of, show_rules
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
@@ -29,7 +29,6 @@ from pages._ui.shell.words import t
 
 # What one page shows: every table is a canvas of its own in the browser, and many of them make it slow.
 BLOCKS, MOST = 6, 10
-NEWEST = 30  # runs of a sparkline
 CHANGES = 3  # links to changed trends below a block; History has all
 
 
@@ -52,7 +51,7 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> tuple[bool, Badges]:
         tuple(block.rows[0].fingerprint for block in page.rows),
         rehearsal=page.rehearsal,
     )
-    newest = cached(core().warehouse.newest_dots, query, rows, NEWEST)
+    newest = cached(core().warehouse.newest_dots, query, rows, block_columns.NEWEST)
     # A switch below all tables would be found by nobody, but above them it would push the first row down.
     draws_bars = st.query_params.get("chart") == "1"
     badges, ticked = [], []
@@ -65,7 +64,7 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> tuple[bool, Badges]:
             link(LEADERBOARD, label, _all_of(block), icon=":material/list:")
         if draws_bars:
             show_bars(query, block.rows, parameters)
-    st.caption(t("board.rank_about"))
+    st.caption(f"{t('board.rank_about')} {t('board.ties_about')}")
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     show_links([row.median_run_id or row.latest_run_id for row in ticked], ComparedBy.ROWS)
@@ -73,14 +72,23 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> tuple[bool, Badges]:
     return bool(ticked), tuple(zip(page.rows, badges, strict=True))
 
 
-def show_badges(badges: Badges, region: RegionFacts) -> None:
+def show_badges(badges: Badges, query: BoardQuery, region: RegionFacts) -> None:
     """What changed in each benchmark; the page calls it last, as the first visitor of a large region waits for it."""
-    if not badges:
+    if not badges or query.origin is Origin.IMPORTED:
         return
-    trends = cached(core().warehouse.regressions, BoardQuery(region.region, rehearsal=region.rehearsal)).groups
+    # Of all trends, filtered afterwards: how large a change has to be follows from how many trends are tested.
+    tested = BoardQuery(region.region, rehearsal=region.rehearsal, ruleset_id=query.ruleset_id)
+    trends = [found for found in cached(core().warehouse.regressions, tested).groups if _is_listed(found, query)]
     for block, container in badges:
         with container:
-            _show_changes(block, trends, region)
+            _show_changes(block, trends, query, region)
+
+
+def _is_listed(found: TrendVerdict, query: BoardQuery) -> bool:
+    """Whether the page's filters leave rows of this trend, which spans versions."""
+    trend = found.row.group
+    hardware = not query.flavors or trend.flavor in query.flavors
+    return hardware and (not query.node_counts or trend.node_count in query.node_counts)
 
 
 def benchmark_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:
@@ -104,7 +112,7 @@ def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
 def _show_table(block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]], names: Sequence[str]) -> list[BoardRow]:
     """The table with the named columns; returns the ticked rows."""
     best, rows = block.rows[0], block.rows
-    table, config = block_columns.titled(block_columns.block_cells(rows, newest, band_signs(rows)), names)
+    table, config = block_columns.titled(block_columns.block_cells(rows, newest), names)
     key = f"block-{best.fingerprint}-{best.throughput_unit}-{best.synthetic_data}"
     with openable(key):
         event = st.dataframe(
@@ -120,19 +128,9 @@ def _show_table(block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]], n
     return [rows[index] for index in event["selection"]["rows"] if index < len(rows)]
 
 
-def band_signs(rows: Sequence[BoardRow]) -> list[str]:
-    """A bracket for each row that joins neighbours whose order is not certain: they begin at the same rank."""
-    signs = []
-    for index, row in enumerate(rows):
-        above, below = (
-            row.rank_from is not None and 0 <= other < len(rows) and rows[other].rank_from == row.rank_from
-            for other in (index - 1, index + 1)
-        )
-        signs.append("│ " if above and below else "└ " if above else "┌ " if below else "")
-    return signs
-
-
-def _show_changes(block: BenchmarkBoard, trends: Sequence[TrendVerdict], region: RegionFacts) -> None:
+def _show_changes(
+    block: BenchmarkBoard, trends: Sequence[TrendVerdict], query: BoardQuery, region: RegionFacts
+) -> None:
     """A badge for each outcome of the benchmark's trends that is news, and links to the trends."""
     best = block.rows[0]
     key = (best.fingerprint, best.throughput_unit, best.synthetic_data)
@@ -143,11 +141,13 @@ def _show_changes(block: BenchmarkBoard, trends: Sequence[TrendVerdict], region:
         and (trend.fingerprint, trend.throughput_unit, trend.synthetic_data) == key
         and found.verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
     ]
+    ruleset = name_of(ruleset_of(query.ruleset_id), query.ruleset_id) if query.ruleset_id else t("validity.as_stored")
     for found in changed[:CHANGES]:
         trend, metric, outcome = found.row.group, found.verdict.decisive, found.verdict.outcome
         colour, icon = BADGES[outcome]
         change = signed(metric.difference.change, 1) if metric and metric.difference else ""
-        st.badge(f"{t(f'outcome.{outcome.name.lower()}')} {change}", color=colour, icon=icon)
+        label = f"{t(f'outcome.{outcome.name.lower()}')} {change}"
+        st.badge(label, color=colour, icon=icon, help=plain(t("board.badge_help", ruleset=ruleset)))
         size = nodes_and_cards(trend.node_count, trend.cards_per_node)
         label = plain(f"{trend.flavor or trend.pool_id} · {size}")
         link(HISTORY, label, {"region": region_key(region), "group": trend.id})

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, clipped, nodes_and_cards, number
+from aisbench_core.formats import clipped, nodes_and_cards, number
 from aisbench_core.warehouse.answers.boards import BenchmarkBoard, hardware
 from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.leaderboard.block_columns import relation
-from pages._ui.leaderboard.blocks import BLOCKS, band_signs, benchmark_title
+from pages._ui.leaderboard.block_columns import rank_cells, relation
+from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
@@ -55,7 +55,7 @@ def _refreshed(query: BoardQuery) -> None:
 def _show_block(block: BenchmarkBoard) -> None:
     cells = [
         {
-            t("board.rank"): f"{sign}{row.rank or MISSING}",
+            t("board.rank"): rank,
             t("board.flavor"): plain(hardware(row)),
             t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
             t("board.version"): plain(clipped(f"{row.framework} {row.framework_version}")),
@@ -63,6 +63,6 @@ def _show_block(block: BenchmarkBoard) -> None:
             t("board.relation"): relation(row, block.rows[0]),
             t("board.runs"): str(row.runs),
         }
-        for row, sign in zip(block.rows, band_signs(block.rows), strict=True)
+        for row, rank in zip(block.rows, rank_cells(block.rows), strict=True)
     ]
     st.table(cells, hide_index=True)
