@@ -41,14 +41,14 @@ class Regions:
     def cost(self, node_hours: Mapping[tuple[str, str], float]) -> Mapping[str, float]:
         """What node hours cost, by currency; they are given by profile and flavor.
 
-        Those without a price, or of a profile that is gone, are left out."""
+        Those without a price, of a rehearsal, or of a profile that is gone, are left out."""
         costs: defaultdict[str, float] = defaultdict(float)
         for (name, flavor), hours in node_hours.items():
             try:
                 profile = self.profile(name)
             except AisbenchError:
                 continue
-            if flavor in profile.price_per_node_hour:
+            if flavor in profile.price_per_node_hour and not profile.rehearsal:
                 costs[profile.currency] += profile.price_per_node_hour[flavor] * hours
         return costs
 

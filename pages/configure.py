@@ -33,7 +33,8 @@ with left:
         form.show_draft_form(fields)
 with right:
     if fields and profile:
-        show_all(fields.findings, drafts.fix, jump.jump_to, unchecked=fields.flavors_missing)
+        findings = [*fields.findings, *launch.found_in_region(fields.spec, profile)]
+        show_all(findings, drafts.fix, jump.jump_to, unchecked=fields.flavors_missing)
         launch.show_cost(fields.filled, profile)
         launch.show_launch(fields, profile)
         link_to_form(profile)

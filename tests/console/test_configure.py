@@ -1,5 +1,6 @@
 """Authoring: form and YAML are two views of one draft, preflight speaks up, and a question launches once."""
 
+from itertools import product
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -10,6 +11,7 @@ from aisbench_core.model import Flavor, RunSpec
 from aisbench_core.regions import OfferedFlavors
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import load_profile, load_settings
+from pages._ui.shell.core import core
 from tests.console.conftest import BROWSER_KEY, OWN_DRAFT, OpenPage, newest, texts
 from tests.console.seeds import DONE_RUN
 from tests.sandbox_process import SandboxProcess
@@ -111,6 +113,9 @@ def test_a_rehearsal_costs_nothing(open_page: OpenPage) -> None:
 
     assert "A rehearsal costs nothing." in said
     assert "CNY" not in said
+    assert "CNY" not in texts(open_page("series", new="1"))
+    assert core().regions.profile().price_per_node_hour
+    assert core().regions.cost(dict.fromkeys(product([""], core().regions.profile().price_per_node_hour), 3.0)) == {}
 
 
 def test_another_workload_keeps_the_size_and_drops_the_parameters(open_page: OpenPage, data_dir: Path) -> None:
@@ -241,6 +246,31 @@ def test_a_region_that_does_not_answer_is_no_all_clear(open_page: OpenPage) -> N
 
     assert "so flavor and cards per node were not checked" in texts(app)
     assert "No problems found" not in texts(app)
+
+
+def test_what_was_wrong_in_the_region_stays_when_the_region_can_no_longer_be_asked(
+    open_page: OpenPage, data_dir: Path, sandbox: SandboxProcess
+) -> None:
+    (data_dir / "sandbox" / "profile.yaml").write_text(safe_dump(sandbox.profile), "utf-8")
+    app = open_page("configure")
+    newest(app.text_input, "spec.engine_version").set_value("no-such-engine").run()
+    assert "No problems found" in texts(app)
+    app.button(key="launch").click().run()
+    assert texts(app).count("is not offered by") == 1
+    app.button(key="launch-no").click().run()
+
+    assert "is not offered by" in texts(app)
+    assert "No problems found" not in texts(app)
+    sandbox.kill()
+    try:
+        app.button(key="launch").click().run()
+    finally:
+        sandbox.resume()
+
+    assert "The region does not answer" in texts(app)
+    assert "is not offered by" in texts(app)
+    newest(app.text_input, "spec.engine_version").set_value("").run()
+    assert "is not offered by" not in texts(app)
 
 
 def test_a_new_draft_has_all_cards_while_the_region_does_not_answer(open_page: OpenPage, data_dir: Path) -> None:

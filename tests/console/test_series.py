@@ -48,6 +48,13 @@ def test_what_makes_no_sense_is_said_with_its_field_and_not_launched(open_page: 
     assert [button for button in app.button if button.key == "series-launch-button"] == []
 
 
+def test_a_series_is_not_called_clean_while_the_region_does_not_answer(open_page: OpenPage) -> None:
+    app = open_page("series", new="1")
+
+    assert "so flavor and cards per node were not checked" in texts(app)
+    assert "No problems found" not in texts(app)
+
+
 def test_a_series_is_launched_after_the_question_and_once(open_page: OpenPage, bench: SeriesBench) -> None:
     app = open_page("series", new="1", counts="1,2", repeats="2", budget="9")
 

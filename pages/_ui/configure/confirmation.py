@@ -8,7 +8,7 @@ import streamlit as st
 
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.errors import CloudUnavailable
-from aisbench_core.model import RunSpec
+from aisbench_core.model import Finding, RunSpec
 from aisbench_core.preflight.rule import subject_of
 from pages._ui.configure import drafts
 from pages._ui.shell.callbacks import whole
@@ -18,7 +18,7 @@ from pages._ui.shell.words import t
 
 Item = TypeVar("Item")
 
-# Where the session has what the region said last, and the token of the dialog that it said it for.
+# Where the session has what the region said last, the token of the dialog that it said it for, and about what.
 FINDINGS = "region-findings"
 
 # Where the session has the token of the open dialog, and the digest of what it showed when it was opened.
@@ -27,11 +27,12 @@ OPENED = "dialog-opened"
 CONFIRMED = "dialog-confirmed"  # where the session has the digest of what was on screen when the button was pressed
 
 
-def ask_region(token: str, check: Callable[[], Iterable[Item]]) -> tuple[Item, ...]:
+def ask_region(token: str, check: Callable[[], Iterable[Item]], subject: str = "") -> tuple[Item, ...]:
     """What the region finds before anything is sent, asked once per token: a dialog is drawn again at every click.
 
-    A region that does not answer now does not block a launch, because the follower retries."""
-    answered, findings = st.session_state.get(FINDINGS, ("", ()))
+    `subject` identifies what is checked, for `found_before`. A region that does not answer now does not block a
+    launch, because the follower retries."""
+    answered, _, findings = st.session_state.get(FINDINGS, ("", "", ()))
     if answered == token:
         return tuple(findings)
     try:
@@ -40,8 +41,14 @@ def ask_region(token: str, check: Callable[[], Iterable[Item]]) -> tuple[Item, .
     except CloudUnavailable as error:
         st.warning(t("launch.unreachable", reason=plain(t.message(error.message))), icon=":material/warning:")
         return ()
-    st.session_state[FINDINGS] = (token, findings)
+    st.session_state[FINDINGS] = (token, subject, findings)
     return findings
+
+
+def found_before(subject: str) -> tuple[Finding, ...]:
+    """What the region found wrong with this subject when it was asked last: it stays wrong until asked again."""
+    _, last, findings = st.session_state.get(FINDINGS, ("", "", ()))
+    return tuple(findings) if last == subject else ()
 
 
 def digest(spec: RunSpec, profile: str, *more: str) -> str:

@@ -1,12 +1,13 @@
 """From a draft to a run: where to run it, what it costs, and the dialog before anything is sent."""
 
 import secrets
+from functools import partial
 
 import streamlit as st
 
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.formats import money, number, size
-from aisbench_core.model import RunSpec
+from aisbench_core.model import Finding, RunSpec
 from aisbench_core.preflight.rule import subject_of
 from pages._ui.configure import confirmation
 from pages._ui.configure.fields import Form
@@ -58,6 +59,15 @@ def _cost_text(spec: RunSpec, profile: str, hours: float) -> str:
     return t("configure.cost", total=total, price=price, nodes=spec.node_count, hours=number(hours))
 
 
+def found_in_region(spec: RunSpec, profile: str) -> tuple[Finding, ...]:
+    """What the region found wrong with this draft when the launch dialog asked it last."""
+    return confirmation.found_before(_subject(spec, profile))
+
+
+def _subject(spec: RunSpec, profile: str) -> str:
+    return f"{profile}\0{to_yaml(spec)}"
+
+
 def show_launch(form: Form, profile: str) -> None:
     """The launch button, and the dialog that it opens."""
     if has_errors(form.findings):
@@ -90,9 +100,11 @@ def _confirm_launch(spec: RunSpec, profile_name: str) -> None:
     st.markdown(_cost_text(filled, profile_name, url.read_number("hours", 1.0, MAX_HOURS)))
     shown = confirmation.digest(spec, profile_name)
     confirmation.show_change(token, shown)
-    findings = confirmation.ask_region(f"{token}-{shown}", lambda: core().preflight.online(spec, profile_name))
-    if findings:
-        show_all(findings)
+    check = partial(core().preflight.online, spec, profile_name)
+    findings = confirmation.ask_region(f"{token}-{shown}", check, _subject(spec, profile_name))
+    known = findings or found_in_region(spec, profile_name)
+    if known:
+        show_all(known)
     if not has_errors(findings) and confirmation.confirmed("launch-yes", spec, profile_name, shown):
         # A second press brings the same token, and with it the same run.
         run = core().runs.launch(spec, profile_name, actor(), token)

@@ -11,6 +11,7 @@ from aisbench_core.formats import MISSING, money, nodes_and_cards, number
 from aisbench_core.model import RunSpec
 from aisbench_core.series.planning import RowFinding, SeriesDraft
 from pages._ui.configure import confirmation, drafts
+from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.launch import MAX_HOURS, choose_profile
 from pages._ui.series.matrix import row_title
 from pages._ui.shell import navigation, url
@@ -131,8 +132,9 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     ]
     show_table(rows, t("series.rows"))
     st.header(t("findings.title"))
-    if not draft.findings:
-        show_no_findings()
+    unchecked = list_flavors(profile)[1]
+    if unchecked or not draft.findings:
+        show_no_findings(unchecked)
     _show_findings(draft.findings)
     if draft.errors:
         st.markdown(t("configure.blocked"))

@@ -32,11 +32,8 @@ def show_all(
     `fix` applies what a finding proposes, at a click, `jump_to` shows its field;
     `unchecked` is why the region's flavors are not known."""
     st.header(t("findings.title"))
-    if unchecked:
-        text = t("findings.unchecked", reason=plain(t.message(unchecked)))
-        st.markdown(f":material/cloud_off: :orange[{text}]")
-    elif not findings:
-        show_no_findings()
+    if unchecked or not findings:
+        show_no_findings(unchecked)
     for number, finding in enumerate(sorted(findings, key=lambda finding: list(SIGNS).index(finding.level))):
         name = t.field(finding.field)
         key = f" ({plain(finding.field)})" if name != finding.field else ""  # as YAML calls it
@@ -52,8 +49,13 @@ def show_all(
                 )
 
 
-def show_no_findings() -> None:
-    st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
+def show_no_findings(unchecked: str = "") -> None:
+    """That nothing was found; or, where the region's flavors are not known, that they were not checked, and why."""
+    if unchecked:
+        text = t("findings.unchecked", reason=plain(t.message(unchecked)))
+        st.markdown(f":material/cloud_off: :orange[{text}]")
+    else:
+        st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
 
 
 def show_field_findings(findings: Sequence[Finding], *fields: str) -> None:
