@@ -223,3 +223,31 @@ def test_repeats_are_dots_beside_their_median_and_too_much_scatter_is_said(
     (warning,) = [alert.value for alert in app.warning if "scatter" in alert.value]
     assert r"Nodes\: 2" in warning
     assert "CV at most" in warning
+
+
+def test_a_series_that_varies_hyperparameters_leads_with_its_fastest_row(
+    open_page: OpenPage, bench: SeriesBench
+) -> None:
+    series = bench.launch(values="batch_size=8,16,32", repeats=3, budget=40)
+    for number in range(9):
+        (run,) = bench.admit()
+        batch = run.spec.parameters["batch_size"]
+        assert isinstance(batch, int)
+        bench.end(run, 100.0 * batch + number // 3)
+
+    app = open_page("series", series=series.series_id)
+    said = texts(app).replace("\\", "")
+    app.button(key="clone-best").click().run()
+
+    assert "Fastest: **Nodes: 1 · batch_size=32**, median 3,201 samples/s" in said
+    assert "not clearly faster" not in said
+    assert [(dot["value"], dot["median"]) for dot in drawn(app)] == [("8", 801), ("16", 1601), ("32", 3201)]
+    best = next(cell.shown.run for cell in bench.look(series).cells if cell.shown.throughput == 3201)
+    assert best is not None
+    assert str(app.query_params["draft"]).startswith((f"from-{best.run_id}", f"['from-{best.run_id}"))
+
+
+def test_values_that_cannot_be_read_are_an_error_beside_the_form(open_page: OpenPage, paid: str) -> None:
+    app = open_page("series", new="1", profile=paid, values="batch_size 16,32")
+
+    assert "must be NAME=VALUE,VALUE" in texts(app)

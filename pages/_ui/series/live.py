@@ -21,6 +21,7 @@ from pages._ui.shell.words import t
 SECONDS = 2.5
 
 VISIBLE_EVENTS = 10  # rows of the timeline that are visible at a time
+MAX_SCATTERS = 3  # rows that the warning about scatter names
 CONFIRMATION = Dialog("series-question")  # about `stop` or `rerun`
 
 
@@ -100,14 +101,28 @@ def _show_warnings(matrix: Matrix) -> None:
         hours = {"needed": number(matrix.hold.needed, digits=3), "spent": number(matrix.hold.spent, digits=3)}
         text = t("series.held", budget=number(matrix.hold.budget), **hours)
         st.warning(text, icon=":material/pause_circle:")
-    for row in matrix.rows:
-        if row.evaluation and (scatter := row.evaluation.scatter):
-            sentences = {"expected": t.message(scatter.expected), "found": t.message(scatter.found)}
-            title = plain(tables.row_title(row.planned))
-            texts = {name: plain(text) for name, text in sentences.items()}
-            st.warning(t("series.scatters", row=title, **texts), icon=":material/scatter_plot:")
+    _warn_of_scatter(matrix)
     if matrix.codes > 1:
         st.warning(t("series.codes", count=matrix.codes), icon=":material/warning:")
+
+
+def _warn_of_scatter(matrix: Matrix) -> None:
+    """One box for all rows: where many scatter, the results below should still be seen."""
+    scatters = [(row, row.evaluation.scatter) for row in matrix.rows if row.evaluation and row.evaluation.scatter]
+    lines = [
+        t(
+            "series.scatters",
+            row=plain(tables.row_title(row.planned)),
+            expected=plain(t.message(scatter.expected)),
+            found=plain(t.message(scatter.found)),
+        )
+        for row, scatter in scatters[:MAX_SCATTERS]
+        if scatter
+    ]
+    if len(scatters) > MAX_SCATTERS:
+        lines.append(t("series.scatters_more", count=len(scatters) - MAX_SCATTERS))
+    if lines:
+        st.warning("  \n".join(lines), icon=":material/scatter_plot:")
 
 
 def _show_budget(matrix: Matrix) -> None:
