@@ -71,8 +71,10 @@ def show(run_id: str, as_json: bool) -> None:
             raise
     if row:
         annotations = core.annotations.of(row.run_id)
-        blocks = _blocks(_row_fields(row), result_text(row), _annotations(annotations))
-        display.result({"run": None, "result": row, "remarks": annotations}, as_json, lambda: blocks)
+        removals = core.cleaning.removals(row.run_id)
+        blocks = _blocks(_row_fields(row), removals_text(removals), result_text(row), _annotations(annotations))
+        recorded = {"run": None, "result": row, "remarks": annotations, "removals": removals}
+        display.result(recorded, as_json, lambda: blocks)
         return
     run = core.ledger.get(run_id)
     progress = core.ledger.progress(run.run_id)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.obs.objects import ObsStore
-from aisbench_core.errors import AuthFailed, CloudError, CloudUnavailable
+from aisbench_core.errors import AccessDenied, AuthFailed, CloudError, CloudUnavailable
 from aisbench_core.settings import Credentials
 from tests.contract.answering import answering
 from tests.contract.region import Region, sandbox_region
@@ -134,10 +134,30 @@ def test_a_web_page_is_never_taken_for_an_object(place: Region, sandbox: Sandbox
         lambda: place.objects.list(place.folder),
         lambda: place.objects.put(place.path("a"), b"content"),
         lambda: place.objects.head(place.path("a")),
+        lambda: place.objects.delete_many([place.path("a")]),
     ):
         with pytest.raises(CloudUnavailable, match="sent an unexpected answer"):
             attempt()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_deletion_that_is_answered_for_some_objects_only_is_not_taken_for_done(
+    place: Region, sandbox: SandboxProcess
+) -> None:
+    some = "<DeleteResult><Deleted><Key>a</Key></Deleted></DeleteResult>"
+    sandbox.faults(obs(method="POST", status=200, body=some))
+
+    with pytest.raises(CloudUnavailable, match="not every object is answered for"):
+        place.objects.delete_many([place.path("a"), place.path("b")])
+
+
+def test_an_object_that_obs_keeps_is_named(place: Region, sandbox: SandboxProcess) -> None:
+    kept = "<Error><Key>dir/kept</Key><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
+    answer = f"<DeleteResult><Deleted><Key>a</Key></Deleted>{kept}</DeleteResult>"
+    sandbox.faults(obs(method="POST", status=200, body=answer))
+
+    with pytest.raises(AccessDenied, match=f"delete /{place.profile.bucket}/dir/kept"):
+        place.objects.delete_many([place.path("a"), place.path("kept")])
 
 
 def test_nobody_at_the_address_is_said_with_the_address(place: Region) -> None:

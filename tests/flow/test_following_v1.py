@@ -7,7 +7,7 @@ import yaml
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import SpecError
-from aisbench_core.model import Api, Run, RunSpec, RunState
+from aisbench_core.model import Api, Run, RunPart, RunSpec, RunState
 from aisbench_core.settings import HOME
 from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
@@ -202,3 +202,18 @@ def test_the_quickstart_really_trains_and_reports_through_moxing(real_sandbox: S
     assert recorded.accuracy > 0.9
     assert recorded.throughput is not None
     assert recorded.throughput > 0
+
+
+def test_a_clean_up_removes_the_job_with_its_version_and_everything_below_its_name(
+    bench: Bench, sandbox: SandboxProcess
+) -> None:
+    run = bench.follow(bench.launch())
+    plan = bench.core.cleaning.plan(run.run_id)
+
+    bench.core.cleaning.clean(plan, named(PERSON))
+
+    assert [item.part for item in plan.items] == list(RunPart)
+    assert plan.items[1].path.endswith(f"/{run.job_name}/")
+    assert versions_of(sandbox, run) == []
+    assert not [stat.path for stat in bench.objects().list(plan.items[1].path)]
+    assert bench.core.cleaning.plan(run.run_id).items == ()

@@ -12,6 +12,7 @@ from aisbench_core.model import Origin, RunRecord, TrainResultInfo
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.annotations import show_annotations
+from pages._ui.runs.cleaning import show_removals
 from pages._ui.runs.ranks import show_ranks_of
 from pages._ui.runs.reproduce import show_original, show_reproduce_button, show_result
 from pages._ui.runs.servers import show_servers_of
@@ -50,6 +51,7 @@ def show_recorded(row: RunRow) -> None:
             show_system(record.run)
     if row.origin is Origin.IMPORTED:
         st.caption(t("recorded.from", source=plain(row.source), at=when(row.imported_at), who=plain(row.created_by)))
+    show_removals(row.run_id)
     show_annotations(row.run_id)
     show_original(row.run_id)
     show_measured(row)
