@@ -21,6 +21,8 @@ from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import Api, Clock
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import FILE_MODE, is_read_only
+from aisbench_core.region_files import RegionFiles
+from aisbench_core.region_resources import RegionResources
 from aisbench_core.regions import Regions
 from aisbench_core.report.reports import Reports
 from aisbench_core.reproducing.reproductions import Clones, Reproductions
@@ -63,6 +65,8 @@ class Core:
         self.warehouse = warehouse
         self.workloads = workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
         self.regions = regions = Regions(settings, interactive)
+        self.region_resources = RegionResources(regions, interactive)
+        self.region_files = RegionFiles(interactive)
         self.health = HealthChecks(settings, interactive, ledger)
         self.doctor = Doctor(settings, interactive, clock)
         self.configs = Configs(settings, workloads)

@@ -7,6 +7,7 @@ from pathlib import Path
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import verbatim
+from aisbench_core.model import DirectoryEntry, DirectoryPage
 
 
 class MemoryStore:
@@ -48,6 +49,16 @@ class MemoryStore:
 
     def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
         return self.list(prefix)[:most]
+
+    def directory(self, path: str, most: int, after: str = "") -> DirectoryPage:
+        entries: dict[str, DirectoryEntry] = {}
+        for stat in self.list(path):
+            name, slash, _ = stat.path[len(path) :].partition("/")
+            entry = DirectoryEntry(path + name + slash, None if slash else stat.size)
+            if name + slash and entry.path > after:
+                entries.setdefault(entry.path, entry)
+        page = sorted(entries.values(), key=lambda entry: entry.path)
+        return DirectoryPage(path, tuple(page[:most]), page[most - 1].path if len(page) > most else "")
 
     def location(self, bucket: str) -> str:
         if not any(path.startswith(f"/{bucket}/") for path in self.contents):

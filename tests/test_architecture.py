@@ -114,8 +114,9 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
             f"aisbench_core.{name}"
             for name in ("annotations", "authoring", "cleaning", "cloud", "data_folder", "doctor")
         ),
-        *(f"aisbench_core.{name}" for name in ("health", "importing", "job_secrets", "mlflow", "preflight", "regions")),
+        *(f"aisbench_core.{name}" for name in ("health", "importing", "job_secrets", "mlflow", "preflight")),
         *(f"aisbench_core.{name}" for name in ("report", "reproducing", "rulesets", "running", "series", "storage")),
+        *(f"aisbench_core.{name}" for name in ("region_files", "region_resources", "regions")),
         *(f"aisbench_core.{name}" for name in ("system", "upstream", "warehouse")),
         *BELOW,
     ),
@@ -164,6 +165,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/regions.py": ("aisbench_core.cloud.ports", "aisbench_core.cloud.probes", *BELOW),
+    "aisbench_core/region_files.py": ("aisbench_core.cloud.ports", *BELOW),
+    "aisbench_core/region_resources.py": ("aisbench_core.cloud.ports", "aisbench_core.regions", *BELOW),
     "aisbench_core/health.py": ("aisbench_core.cloud.ports", "aisbench_core.running.ledger", *BELOW),
     "aisbench_core/doctor": (
         "aisbench_core.concurrent_checks",

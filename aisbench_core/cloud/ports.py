@@ -11,7 +11,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from aisbench_core.model import Api, Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
+from aisbench_core.model import (
+    Api,
+    DirectoryPage,
+    Engine,
+    Flavor,
+    JobEvent,
+    JobRequest,
+    JobStatus,
+    LogPreview,
+    MetricSample,
+    Pool,
+    Quota,
+    WaitingJob,
+)
 from aisbench_core.settings import Profile
 
 OnProgress = Callable[[int, int], None]
@@ -55,6 +68,13 @@ class ObjectStore(Protocol):
 
     def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
         """The first `most` <= 1000 objects of `list`, by one request."""
+
+    def directory(self, path: str, most: int, after: str = "") -> DirectoryPage:
+        """The first `most` <= 1000 entries directly inside a directory (or behind the path `after`), by one request.
+
+        Objects below are not listed, so the size of the bucket does not matter. The empty object with which consoles
+        create a directory is no entry of it; a directory without objects is empty. CloudNotFound if the bucket is
+        missing."""
 
     def location(self, bucket: str) -> str:
         """The region of a bucket; empty if unknown. CloudNotFound if it is missing."""
@@ -126,6 +146,12 @@ class TrainingService(Protocol):
 
     def pools(self) -> Sequence[Pool] | None:
         """The dedicated pools that training jobs can use; None if the API cannot list them."""
+
+    def waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:
+        """The first 500 jobs in the queue of a dedicated pool; None if the API cannot list them."""
+
+    def quotas(self) -> Sequence[Quota] | None:
+        """How many jobs the project may have; None if the API cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)

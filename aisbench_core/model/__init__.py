@@ -21,6 +21,15 @@ from aisbench_core.model.job import (
     Pool,
     TaskStatus,
 )
+from aisbench_core.model.region import (
+    DirectoryEntry,
+    DirectoryPage,
+    DirectorySize,
+    PoolQueue,
+    PricedFlavor,
+    Quota,
+    WaitingJob,
+)
 from aisbench_core.model.removal import Removal, RunPart
 from aisbench_core.model.result import (
     CollectedResult,
@@ -90,12 +99,15 @@ from aisbench_core.model.system import (
 __all__ = [
     "ACTIVE", "COUNTS", "ENDED_PHASES", "FIELDS", "GROUPS", "LINE", "LOST", "MOST_CELLS", "MOVES", "SYSTEM_FIELDS",
     "TERMINAL", "TESTER_FIELDS", "AccessMethod", "Actor", "AnnotationChange", "AnnotationKind", "Annotations", "Api",
-    "Attempt", "CannLevel", "CellState", "Channel", "Clock", "CollectedResult", "Division", "Engine", "Event",
+    "Attempt", "CannLevel", "CellState", "Channel", "Clock", "CollectedResult", "DirectoryEntry", "DirectoryPage",
+    "DirectorySize", "Division", "Engine", "Event",
     "FieldDifference", "Finding", "Flavor", "Frozen", "Imported", "JobEvent", "JobRequest", "JobStatus", "Launched",
     "Level", "LogLevels", "LogPreview", "MetricSample", "MindSporeLevel", "Mode", "NfsVolume", "Origin", "Phase",
-    "Pool", "Progress", "RankResult", "RegionJob", "Removal", "Role", "Run", "RunPart", "RunRecord",
+    "Pool", "PoolQueue", "PricedFlavor", "Progress", "Quota",
+    "RankResult", "RegionJob", "Removal", "Role", "Run", "RunPart", "RunRecord",
     "RunSort", "RunSpec", "RunState", "Scalar", "Series", "SeriesPlan", "SeriesRow", "SeriesState", "ServerResult",
-    "Stated", "SystemStatus", "TaskStatus", "TrainResultInfo", "TrainingMode", "Update", "WayIn", "WorkloadFacts",
+    "Stated", "SystemStatus", "TaskStatus", "TrainResultInfo", "TrainingMode", "Update",
+    "WaitingJob", "WayIn", "WorkloadFacts",
     "canonical_json", "completed", "differences", "flat", "known_from_job", "local_actor", "note_error", "stated_of",
     "tag_error", "unknown_fields", "whole_note",
 ]  # fmt: skip

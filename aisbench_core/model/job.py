@@ -124,13 +124,26 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A dedicated resource pool. `free_nodes` is None if the region does not state it."""
+    """A dedicated resource pool. `free_nodes` and the like are None if the region does not state them.
+
+    `kind` is the cloud's word: Dedicate or Logical. `faulty_nodes` are neither free nor used."""
 
     pool_id: str
     name: str
     phase: str
     flavors: tuple[str, ...] = ()
     free_nodes: int | None = None
+    total_nodes: int | None = None
+    faulty_nodes: int | None = None
+    kind: str = ""
+
+    @property
+    def used_nodes(self) -> int | None:
+        """Nodes that are neither free nor faulty; None unless total and free nodes are known."""
+        if self.total_nodes is None or self.free_nodes is None:
+            return None
+        # Counts are taken one after another, so they may not add up while jobs start and end.
+        return max(0, self.total_nodes - self.free_nodes - (self.faulty_nodes or 0))
 
 
 @dataclass(frozen=True, slots=True)

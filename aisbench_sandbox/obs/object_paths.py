@@ -18,6 +18,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from itertools import islice
 
 # Linux and macOS allow 255 bytes in a file name; a piece may get `%+` or `%` at its end.
 _PIECE_BYTES = 200
@@ -78,12 +79,28 @@ def remove_empty_folders(root: str, path: str) -> None:
             return
 
 
-def walk(root: str, prefix: str = "", after: str = "") -> Iterator[tuple[str, str]]:
+def walk(root: str, prefix: str = "", after: str = "", *, first_of_folders: bool = False) -> Iterator[tuple[str, str]]:
     """Every (key, path) below `root` whose key begins with `prefix` and comes after `after`, in byte order of keys.
 
-    Folders that hold no such key are not opened. An explicit stack, because a key can be 1,000 folders deep."""
+    Folders that hold no such key are not opened. `first_of_folders`: only one key of each folder, which is enough to
+    list directories, and does not read the millions that they may hold."""
     base = prefix[: prefix.rfind("/") + 1]
-    stack = [_ordered(locate_folder(root, base), base)]
+    folder = locate_folder(root, base)
+    return _first_keys(folder, base, prefix, after) if first_of_folders else _keys(folder, base, prefix, after)
+
+
+def _first_keys(folder: str, base: str, prefix: str, after: str) -> Iterator[tuple[str, str]]:
+    for key, below, path in _ordered(folder, base):
+        if key.startswith(prefix) and key > after:
+            if below:  # a folder may be empty, or hold only files that are no objects
+                yield from islice(_keys(path, key, prefix, ""), 1)
+            else:
+                yield key, path
+
+
+def _keys(folder: str, base: str, prefix: str, after: str) -> Iterator[tuple[str, str]]:
+    # An explicit stack, because a key can be 1,000 folders deep.
+    stack = [_ordered(folder, base)]
     while stack:
         for key, below, path in stack[-1]:
             if not key.startswith(prefix):

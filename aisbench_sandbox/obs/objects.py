@@ -227,7 +227,9 @@ class Objects:
         entries: dict[str, StoredObject | None] = {}
         # No key begins with a prefix that is longer than a key may be.
         limit = max(0, min(max_keys, MAX_PAGE)) if len(prefix) <= _KEY_BYTES else 0
-        for key, path in object_paths.walk(self.require_bucket(bucket), prefix, marker) if limit else ():
+        # Keys are folders and files here, so that a listing of directories need not look into them.
+        keys = object_paths.walk(self.require_bucket(bucket), prefix, marker, first_of_folders=delimiter == "/")
+        for key, path in keys if limit else ():
             name = object_paths.common_prefix(key, prefix, delimiter)
             # A common prefix that was on the last page equals the marker, while the keys that it stands for come
             # after it.
@@ -236,7 +238,8 @@ class Objects:
             # Only an entry beyond the page proves that there is another page.
             if len(entries) == limit:
                 return _listing(entries, truncated=True)
-            if name != key:
+            # Also the empty object `a/` of a directory is represented by the common prefix `a/`.
+            if name != key or (delimiter and key.find(delimiter, len(prefix)) >= 0):
                 entries[name] = None
             elif there := self._lookup(key, bucket, path):  # else it was deleted meanwhile
                 entries[name] = there

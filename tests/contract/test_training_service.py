@@ -209,3 +209,12 @@ def test_a_flavor_that_the_region_does_not_offer_is_refused(region: Region) -> N
         region.training.create(replace(request, spec=spec))
 
     assert region.training.find(request.name) is None
+
+
+def test_queues_and_quotas_are_known_where_the_api_tells(region: Region) -> None:
+    quotas = region.training.quotas()
+    queues = [region.training.waiting(pool.pool_id) for pool in region.training.pools() or ()]
+
+    assert (quotas is None) is region.profile.api.needs_package
+    assert all(quota.limit >= (quota.used or 0) for quota in quotas or ())
+    assert None not in queues

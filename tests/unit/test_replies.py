@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.cloud.modelarts_v2 import replies
-from aisbench_core.model import Engine, Flavor, JobEvent, LogPreview, MetricSample, Pool, TaskStatus
+from aisbench_core.model import Engine, Flavor, JobEvent, LogPreview, MetricSample, Pool, Quota, TaskStatus, WaitingJob
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -117,7 +117,49 @@ def test_a_pool_tells_its_flavors_as_a_list_or_as_one(available: Any) -> None:
     more = ("b",) if isinstance(available, list) else ()
 
     free = 2 if isinstance(available, dict) else None
-    assert replies.pool(reply) == Pool("pool-0123", "ours", "Running", ("modelarts.bm.npu", *more), free)
+    assert replies.pool(reply) == Pool("pool-0123", "ours", "Running", ("modelarts.bm.npu", *more), free, 2)
+
+
+@pytest.mark.parametrize(
+    ("counts", "used"),
+    [
+        ({"available": {"count": 1}, "abnormal": {"count": 2}}, 5),
+        ({"available": {"count": 3}}, 5),
+        ({"abnormal": {"count": 2}}, None),
+        ({}, None),
+    ],
+)
+def test_used_nodes_are_those_that_are_neither_free_nor_faulty(counts: Any, used: int | None) -> None:
+    spec = {"type": "Dedicate", "resources": [{"flavor": "a", "count": 6}, {"flavor": "b", "count": 2}]}
+
+    pool = replies.pool({"metadata": {"name": "p"}, "spec": spec, "status": {"resources": counts}})
+
+    assert (pool.total_nodes, pool.kind, pool.used_nodes) == (8, "Dedicate", used)
+
+
+def test_a_queue_is_in_its_own_order_whatever_the_reply_says() -> None:
+    items = [
+        {"name": "modelarts-job-1", "jobName": "second", "pendingPosition": 2, "pendingDuration": 30},
+        {"name": "modelarts-job-2"},
+        {"name": "modelarts-job-3", "jobName": "first", "pendingPosition": 1, "flavor": "f", "userName": "u"},
+    ]
+
+    jobs = replies.waiting_jobs({"items": items})
+
+    assert jobs == [
+        WaitingJob("first", 1, None, "f", "u"),
+        WaitingJob("second", 2, 30.0),
+        WaitingJob("modelarts-job-2", 0, None),
+    ]
+    assert replies.waiting_jobs({}) == []
+
+
+def test_a_quota_may_not_say_what_is_used() -> None:
+    listed = replies.quotas(
+        {"quotas": [{"resource": "job-num", "quota": 10}, {"resource": "a", "quota": 1, "used": 0}]}
+    )
+
+    assert listed == [Quota("job-num", 10, None), Quota("a", 1, 0)]
 
 
 def test_pools_that_do_not_train_are_left_out() -> None:

@@ -84,6 +84,7 @@ def test_a_listing_equals_filtering_all_keys(keys: set[str], prefix: str, marker
 
         got = [stat.key for stat in listing.objects] + list(listing.prefixes)
         assert sorted(got) == sorted(name for name in expected if name > marker)
+        assert not [stat for stat in listing.objects if delimiter and delimiter in stat.key[len(prefix) :]]
 
 
 def test_a_key_and_keys_below_it_live_side_by_side_in_any_order_of_coming_and_going(objects: Objects) -> None:

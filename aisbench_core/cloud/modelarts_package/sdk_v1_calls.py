@@ -84,6 +84,12 @@ class SdkV1Calls:
     def pools(self) -> None:
         """None: the package has no call for them."""
 
+    def waiting(self, pool_id: str) -> None:
+        """None: the package has no call for it."""
+
+    def quotas(self) -> None:
+        """None: the package has no call for them."""
+
     def _check_offers(self, operation: Message, job: JobRequest) -> None:
         # The package looks up the numbers of flavor and image itself; its reference does not say what it does for
         # unknown ones.

@@ -14,7 +14,18 @@ from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
-from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
+from aisbench_core.model import (
+    Engine,
+    Flavor,
+    JobEvent,
+    JobRequest,
+    JobStatus,
+    LogPreview,
+    MetricSample,
+    Pool,
+    Quota,
+    WaitingJob,
+)
 from aisbench_core.settings import Credentials, Profile
 
 
@@ -87,6 +98,12 @@ class ModelArtsSdk:
         return self._calls.ask(Message("list engines"), "engines", sdk_replies.engines)
 
     def pools(self) -> Sequence[Pool] | None:
+        return None
+
+    def waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:  # noqa: ARG002  # the protocol's
+        return None
+
+    def quotas(self) -> Sequence[Quota] | None:
         return None
 
     def _search(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:

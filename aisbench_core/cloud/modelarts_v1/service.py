@@ -11,7 +11,19 @@ from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v1.v1_requests import PAGE, V1Calls, V1Requests
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.messages import Message
-from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Phase, Pool
+from aisbench_core.model import (
+    Engine,
+    Flavor,
+    JobEvent,
+    JobRequest,
+    JobStatus,
+    LogPreview,
+    MetricSample,
+    Phase,
+    Pool,
+    Quota,
+    WaitingJob,
+)
 from aisbench_core.settings import Credentials, Profile
 
 SPARE_PAGES = 2
@@ -131,6 +143,12 @@ class ModelArtsV1:
 
     def pools(self) -> Sequence[Pool] | None:
         return self._calls.pools()
+
+    def waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:
+        return self._calls.waiting(pool_id)
+
+    def quotas(self) -> Sequence[Quota] | None:
+        return self._calls.quotas()
 
     # --- versions -----------------------------------------------------------------------------------
 

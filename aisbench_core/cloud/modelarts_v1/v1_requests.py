@@ -11,9 +11,10 @@ from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
 from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v2 import replies
+from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
-from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool
+from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool, Quota, WaitingJob
 from aisbench_core.settings import Credentials, Profile
 
 PAGE = 100
@@ -75,6 +76,12 @@ class V1Calls(Protocol):
 
     def pools(self) -> Sequence[Pool] | None:
         """The dedicated pools; None if the transport cannot list them."""
+
+    def waiting(self, pool_id: str) -> Sequence[WaitingJob] | None:
+        """The queue of a pool; None if the transport cannot list it."""
+
+    def quotas(self) -> Sequence[Quota] | None:
+        """The project's quotas; None if the transport cannot list them."""
 
 
 class V1Requests:
@@ -148,6 +155,12 @@ class V1Requests:
         """The dedicated pools, from API v2: v1 has no call for them."""
         call = self._caller.sdk.list_pools_invoker(ListPoolsRequest(workspace_id=self._workspace_id))
         return self._caller.read(Message("list pools"), call, replies.training_pools)
+
+    def waiting(self, pool_id: str) -> Sequence[WaitingJob]:
+        return list_waiting(self._caller, pool_id)
+
+    def quotas(self) -> Sequence[Quota]:
+        return list_quotas(self._caller)
 
     def _configuration(self, operation: Message, job: JobRequest) -> dict[str, Any]:
         """The API's `config`, which has numbers of flavor and image. A dedicated pool has its own flavor."""

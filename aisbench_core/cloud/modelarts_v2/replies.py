@@ -6,7 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from aisbench_core.model import Engine, Flavor, JobEvent, JobStatus, LogPreview, MetricSample, Pool, TaskStatus
+from aisbench_core.model import (
+    Engine,
+    Flavor,
+    JobEvent,
+    JobStatus,
+    LogPreview,
+    MetricSample,
+    Pool,
+    Quota,
+    TaskStatus,
+    WaitingJob,
+)
 
 Json = Mapping[str, Any]
 
@@ -116,15 +127,44 @@ def pool(reply: Json) -> Pool:
     """One dedicated pool. Its id for jobs is the metadata name; its display name is a label."""
     metadata, status = reply["metadata"], reply.get("status") or {}
     labels = metadata.get("labels") or {}
-    available = _listed((status.get("resources") or {}).get("available"))
-    resources = [*_listed((reply.get("spec") or {}).get("resources")), *available]
+    spec, counts = reply.get("spec") or {}, status.get("resources") or {}
+    planned, available = _listed(spec.get("resources")), _listed(counts.get("available"))
+    resources = [*planned, *available]
     return Pool(
         pool_id=str(metadata["name"]),
         name=str(labels.get("os.modelarts/name") or metadata["name"]),
         phase=str(status.get("phase") or ""),
         flavors=tuple(dict.fromkeys(str(resource["flavor"]) for resource in resources if resource.get("flavor"))),
         free_nodes=_nodes(available),
+        total_nodes=_nodes(planned),
+        faulty_nodes=_nodes(_listed(counts.get("abnormal"))),
+        kind=str(spec.get("type") or ""),
     )
+
+
+def waiting_jobs(reply: Json) -> list[WaitingJob]:
+    """The queue of a pool, first in the queue first; jobs without a position come last."""
+    jobs = [_waiting_job(item) for item in reply.get("items") or ()]
+    return sorted(jobs, key=lambda job: (job.position == 0, job.position))
+
+
+def _waiting_job(item: Json) -> WaitingJob:
+    waited = item.get("pendingDuration")
+    return WaitingJob(
+        name=str(item.get("jobName") or item["name"]),
+        position=int(item.get("pendingPosition") or 0),
+        waited_s=None if waited is None else float(waited),
+        flavor=str(item.get("flavor") or ""),
+        user=str(item.get("userName") or ""),
+    )
+
+
+def quotas(reply: Json) -> list[Quota]:
+    """The project's limits."""
+    return [
+        Quota(str(item["resource"]), int(item["quota"]), None if item.get("used") is None else int(item["used"]))
+        for item in reply.get("quotas") or ()
+    ]
 
 
 def _nodes(resources: Sequence[Json]) -> int | None:

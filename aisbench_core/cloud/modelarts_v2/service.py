@@ -10,10 +10,22 @@ from aisbench_core.cloud.job_fields import v2_body
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages, pages
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
 from aisbench_core.cloud.modelarts_v2 import replies
+from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
-from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
+from aisbench_core.model import (
+    Engine,
+    Flavor,
+    JobEvent,
+    JobRequest,
+    JobStatus,
+    LogPreview,
+    MetricSample,
+    Pool,
+    Quota,
+    WaitingJob,
+)
 from aisbench_core.settings import Credentials, Profile
 
 EVENTS = 100
@@ -104,6 +116,12 @@ class ModelArtsV2:
     def pools(self) -> Sequence[Pool]:
         call = self._sdk.list_pools_invoker(sdk.ListPoolsRequest(workspace_id=self._workspace_id))
         return self._caller.read(Message("list pools"), call, replies.training_pools)
+
+    def waiting(self, pool_id: str) -> Sequence[WaitingJob]:
+        return list_waiting(self._caller, pool_id)
+
+    def quotas(self) -> Sequence[Quota]:
+        return list_quotas(self._caller)
 
     def _search(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
         body = sdk.JobSearches(

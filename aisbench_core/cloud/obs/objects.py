@@ -18,6 +18,7 @@ from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.cloud.refusals import Refusals
 from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
 from aisbench_core.messages import Message
+from aisbench_core.model import DirectoryEntry, DirectoryPage
 from aisbench_core.private_files import abandoned, draft_of
 from aisbench_core.settings import Credentials, Profile
 
@@ -108,6 +109,18 @@ class ObsStore:
         bucket, start = _split(prefix, operation, whole_bucket=True)
         page = self._page(operation, bucket, start, None, most)
         return [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
+
+    def directory(self, path: str, most: int, after: str = "") -> DirectoryPage:
+        operation = Message("list {path}", path=path)
+        bucket, prefix = _split(path, operation, whole_bucket=True)
+        page = self._page(operation, bucket, prefix, _marker(bucket, after), most, delimiter="/")
+        objects = [DirectoryEntry(f"/{bucket}/{item.key}", item.size) for item in page.contents if item.key != prefix]
+        inside = [DirectoryEntry(f"/{bucket}/{item.prefix}") for item in page.commonPrefixs]
+        # The reply lists objects and directories apart; the marker is by key order of both.
+        entries = tuple(sorted([*objects, *inside], key=lambda entry: entry.path))
+        if not page.is_truncated or not (page.next_marker or entries):
+            return DirectoryPage(path, entries)
+        return DirectoryPage(path, entries, f"/{bucket}/{page.next_marker}" if page.next_marker else entries[-1].path)
 
     def location(self, bucket: str) -> str:
         operation = Message("get the region of {bucket}", bucket=bucket)
@@ -207,12 +220,18 @@ class ObsStore:
                 raise
             return path, None
 
-    def _page(self, operation: Message, bucket: str, prefix: str, marker: str | None, most: int = PAGE) -> Any:
-        page = self._body(
-            operation,
-            # URL encoding, because keys may contain characters that XML does not allow.
-            lambda: self._client.listObjects(bucket, prefix, marker=marker, max_keys=most, encoding_type="url"),
-        )
+    def _page(
+        self,
+        operation: Message,
+        bucket: str,
+        prefix: str,
+        marker: str | None,
+        most: int = PAGE,
+        delimiter: str | None = None,
+    ) -> Any:
+        limits = {"marker": marker, "max_keys": most, "delimiter": delimiter}
+        # URL encoding, because keys may contain characters that XML does not allow.
+        page = self._body(operation, lambda: self._client.listObjects(bucket, prefix, **limits, encoding_type="url"))
         if page.name is None:  # to the SDK, a web page that is valid XML is an empty list
             raise self._refusals.garbled(operation, None, Message("no list of objects"))
         return page
@@ -255,6 +274,10 @@ def _split(path: str, operation: Message, whole_bucket: bool = False) -> tuple[s
 
 def _stat(bucket: str, key: str, size: int, etag: str) -> ObjectStat:
     return ObjectStat(f"/{bucket}/{key}", size, etag.strip('"'))
+
+
+def _marker(bucket: str, after: str) -> str | None:
+    return after.removeprefix(f"/{bucket}/") or None
 
 
 @contextmanager

@@ -1,0 +1,143 @@
+"""`aisbench region`: what a region offers, and what its object store holds."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from aisbench_core import formats
+from aisbench_core.cli import display
+from aisbench_core.cli.core import open_core
+from aisbench_core.cli.options import Group, profile_option
+
+if TYPE_CHECKING:
+    from aisbench_core.model import DirectoryEntry, DirectorySize, Engine, PoolQueue, PricedFlavor, Quota, WaitingJob
+
+region = Group(
+    "region",
+    help="List what a region offers: flavors, engines, pools and quotas, and the files in its object store.",
+)
+
+
+@region.command("flavors")
+@profile_option
+def list_flavors(profile: str, as_json: bool) -> None:
+    """List instance types, with the profile's prices."""
+    core = open_core(writing=False)
+    flavors = core.region_resources.flavors(core.regions.profile(profile).name)
+    columns: display.Columns[PricedFlavor] = {
+        "flavor": lambda row: row.flavor.flavor_id,
+        "accelerator": lambda row: display.value(row.flavor.accelerator),
+        "product": lambda row: display.value(row.flavor.product),
+        "architecture": lambda row: display.value(row.flavor.architecture),
+        ">cards": lambda row: display.value(row.flavor.cards),
+        ">max nodes": lambda row: display.value(row.flavor.max_nodes),
+        ">per node hour": _price,
+    }
+    display.result(flavors, as_json, lambda: display.table_of(flavors, columns))
+
+
+@region.command("engines")
+@profile_option
+def list_engines(profile: str, as_json: bool) -> None:
+    """List preset images: name and version for the spec."""
+    core = open_core(writing=False)
+    engines = core.region_resources.engines(core.regions.profile(profile).name)
+    columns: display.Columns[Engine] = {
+        "engine_name": lambda engine: engine.name,
+        "engine_version": lambda engine: engine.version,
+        "id": lambda engine: display.value(engine.engine_id),
+    }
+    display.result(engines, as_json, lambda: display.table_of(engines, columns))
+
+
+@region.command("pools")
+@profile_option
+def list_pools(profile: str, as_json: bool) -> None:
+    """List dedicated pools: their nodes, and the jobs that wait for them.
+
+    With api sdk or sdk-v1, pools cannot be listed.
+    """
+    core = open_core(writing=False)
+    pools = core.region_resources.pools(core.regions.profile(profile).name)
+    if pools is None:
+        display.message("the API of this profile cannot list pools")
+    columns: display.Columns[PoolQueue] = {
+        "pool": lambda row: row.pool.pool_id,
+        "name": lambda row: display.clipped(row.pool.name),
+        "type": lambda row: display.value(row.pool.kind),
+        "phase": lambda row: display.value(row.pool.phase),
+        ">nodes": lambda row: display.value(row.pool.total_nodes),
+        ">used": lambda row: display.value(row.pool.used_nodes),
+        ">free": lambda row: display.value(row.pool.free_nodes),
+        ">faulty": lambda row: display.value(row.pool.faulty_nodes),
+        ">waiting": lambda row: formats.MISSING if row.waiting is None else str(len(row.waiting)),
+        "flavors": lambda row: ", ".join(row.pool.flavors),
+    }
+    waiting = [(row.pool.name, job) for row in pools or () for job in row.waiting or ()]
+    queue: display.Columns[tuple[str, WaitingJob]] = {
+        "pool": lambda row: display.clipped(row[0]),
+        ">position": lambda row: display.value(row[1].position or None),
+        "job": lambda row: row[1].name,
+        "user": lambda row: display.value(row[1].user),
+        ">waiting for": lambda row: formats.duration(row[1].waited_s),
+    }
+
+    def text() -> str:
+        tables = [display.table_of(pools or (), columns)]
+        return "\n\n".join([*tables, display.table_of(waiting, queue)] if waiting else tables)
+
+    display.result(pools, as_json, text)
+
+
+@region.command("quotas")
+@profile_option
+def list_quotas(profile: str, as_json: bool) -> None:
+    """List how many training jobs the project may have, and has."""
+    core = open_core(writing=False)
+    quotas = core.region_resources.quotas(core.regions.profile(profile).name)
+    if quotas is None:
+        display.message("the API of this profile cannot list quotas")
+    columns: display.Columns[Quota] = {
+        "resource": lambda quota: quota.resource,
+        ">limit": lambda quota: f"{quota.limit:,}",
+        ">used": lambda quota: formats.MISSING if quota.used is None else f"{quota.used:,}",
+    }
+    display.result(quotas, as_json, lambda: display.table_of(quotas or (), columns))
+
+
+@region.command("files")
+@click.argument("path", required=False, default="")
+@profile_option
+@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True, help="Entries to list.")
+@click.option("--after", default="", metavar="PATH", help="Continue behind this entry of the previous page.")
+@click.option("--size", "with_size", is_flag=True, help="Also count all objects and bytes below PATH.")
+def list_files(path: str, profile: str, limit: int, after: str, with_size: bool, as_json: bool) -> None:
+    """List a directory in OBS, one page at a time.
+
+    PATH is /bucket/directory/ or obs://bucket/directory/; default: the profile's bucket. --size stops after 100,000
+    objects or 5 seconds, and then says "at least".
+    """
+    core = open_core(writing=False)
+    name = core.regions.profile(profile).name
+    page = core.region_files.page(name, path, after, limit)
+    size = core.region_files.size(name, page.path) if with_size else None
+    columns: display.Columns[DirectoryEntry] = {
+        ">size": lambda entry: formats.size(entry.size),
+        "path": lambda entry: entry.path,
+    }
+    answer = {**display.as_dict(page), "size": size}
+    display.result(answer, as_json, lambda: display.table_of(page.entries, columns))
+    if size and not as_json:
+        display.message(_size_text(size))
+    if page.next_after:
+        display.message(f"there are more: --after '{page.next_after}'")
+
+
+def _price(row: "PricedFlavor") -> str:
+    price = row.price_per_node_hour
+    return formats.MISSING if price is None else formats.money(price, row.currency)
+
+
+def _size_text(size: "DirectorySize") -> str:
+    least = "" if size.complete else "at least "
+    return f"{least}{display.count(size.objects, 'object')}, {formats.size(size.size)}"
