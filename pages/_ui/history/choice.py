@@ -10,8 +10,8 @@ from aisbench_core.warehouse.answers.histories import History, MetricHistory, Tr
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import choose_row
+from pages._ui.shell.formats import whole_name
 from pages._ui.shell.words import t
 
 MAX_GROUPS = 200  # how many groups the picker offers, the latest ones; filters reach the others
@@ -37,8 +37,9 @@ def choose_group(query: BoardQuery) -> TrendRow | None:
     )
     if page.total > len(page.rows):
         st.caption(t("history.more_groups", shown=len(page.rows), total=page.total))
-    if clipped(row.model) != row.model:
-        st.caption(plain(row.model))
+    for whole in (whole_name(row.model), whole_name(parameters.get(row.group.fingerprint, ""), 80)):
+        if whole:
+            st.caption(whole)
     return row
 
 

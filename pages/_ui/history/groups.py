@@ -17,6 +17,7 @@ from pages._ui.shell.tables import columns, height_of
 from pages._ui.shell.words import t
 
 SIZE = 25  # rows of a page
+MAX_LETTERS = 2000  # of a cell: its column cuts it earlier, and a double click shows it
 
 
 def shows_all(query: BoardQuery) -> bool:
@@ -75,6 +76,6 @@ def _row(group: TrendVerdict, parameters: str) -> dict[str, Any]:
         t("history.baseline"): short(regression_verdict.baseline) or MISSING,
         t("history.runs_missing"): regression_verdict.runs_missing,
         t("board.runs"): group.row.valid,
-        t("board.parameters"): clipped(parameters, 80) or MISSING,
+        t("board.parameters"): clipped(parameters, MAX_LETTERS) or MISSING,
         t("history.at"): when(group.row.latest_at, "%Y-%m-%d %H:%M"),
     }

@@ -76,6 +76,7 @@ def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
             "run": run.run_id,
             "at": run.at.isoformat(),
             "version": short(run.version(history.field)),
+            "whole": run.version(history.field),
             "value": run.values[metric.name],
             "by": run.created_by,
             "ring": 2 if run.run_id in baseline else 0,
@@ -96,7 +97,7 @@ def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
             ),
             tooltip=[
                 alt.Tooltip("run:N", title=t("charts.run")),
-                alt.Tooltip("version:N", title=t.field(history.field)),
+                alt.Tooltip("whole:N", title=t.field(history.field)),
                 alt.Tooltip("value:Q", title=_title(metric), format=",.6~r"),
                 alt.Tooltip("at:T", title=t("history.at"), format="%Y-%m-%d %H:%M"),
                 alt.Tooltip("by:N", title=t("board.by")),
@@ -110,7 +111,7 @@ def _boundaries(history: History, ink: str) -> list[Drawing]:
         {
             "at": boundary.at.isoformat(),
             "field": t.field(boundary.field),
-            "value": short(boundary.value),
+            "value": boundary.value,
             "run": boundary.run_id,
             "is_labelled": boundary.field is not VersionField.CODE,  # a hash says nothing to a person
         }
@@ -141,7 +142,7 @@ def _labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if value["is_labelled"]:
             news.setdefault(value["run"], []).append(value)
     return [
-        {"at": first["at"], "label": clipped(first["value"], LABEL) + (f" +{len(more)}" if more else "")}
+        {"at": first["at"], "label": clipped(short(first["value"]), LABEL) + (f" +{len(more)}" if more else "")}
         for first, *more in news.values()
     ]
 

@@ -21,6 +21,7 @@ from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import region_key
+from pages._ui.shell.formats import whole_name
 from pages._ui.shell.listing import page_of, show_pages
 from pages._ui.shell.navigation import HISTORY, LEADERBOARD, link
 from pages._ui.shell.row_keys import openable
@@ -56,7 +57,8 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> tuple[bool, Badges]:
     draws_bars = st.query_params.get("chart") == "1"
     badges, ticked = [], []
     for block in page.rows:
-        st.markdown(benchmark_title(block, parameters))
+        distinction = parameters.get(block.rows[0].fingerprint, "")
+        st.markdown(benchmark_title(block, parameters), help=whole_name(distinction, 80))
         ticked += _show_table(block, newest, names)
         badges.append(st.container(horizontal=True, vertical_alignment="center", gap="small"))
         if block.total > len(block.rows):

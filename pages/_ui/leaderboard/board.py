@@ -21,6 +21,7 @@ from pages._ui.shell import charts, url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
+from pages._ui.shell.formats import whole_name
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import COMPARE, LEADERBOARD, LIVE, link
 from pages._ui.shell.row_keys import LINKS, openable
@@ -123,7 +124,8 @@ def show_active_filters() -> None:
         for name, value in active:
             label = t(_LABELS.get(name, f"board.{name}"))
             text = value[:8] if name == "benchmark" else clipped(value)
-            st.badge(plain(label if name == "invalid" else f"{label}: {text}"), color="blue")
+            shown = plain(label if name == "invalid" else f"{label}: {text}")
+            st.badge(shown, color="blue", help=value if name == "benchmark" else whole_name(value))
 
 
 def show_groups(query: BoardQuery) -> bool:

@@ -22,7 +22,7 @@ from pages._ui.shell import navigation
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain, show_sentence
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import when, whole_name
 from pages._ui.shell.navigation import link
 from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.tables import show_table
@@ -34,7 +34,8 @@ MAX_RAW = 20_000  # letters of a result's block on the page; `record.json` in th
 def show_recorded(row: RunRow) -> None:
     """The page of a run that is imported, or older than the ledger."""
     title_tab(clipped(row.title, 80))
-    heading().title(f"{plain(clipped(row.title, 80))} · {plain(row.run_id)}")
+    title = f"{plain(clipped(row.title, 80))} · {plain(row.run_id)}"
+    heading().title(title, help=whole_name(row.title, 80))
     record: RunRecord | None = None
     try:
         record = core().imports.record(row.run_id)

@@ -14,6 +14,7 @@ from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import choose_row, region_key
+from pages._ui.shell.formats import whole_name
 from pages._ui.shell.words import t
 
 # How many configurations the picker offers, those on most node counts; filters reach the others.
@@ -65,6 +66,10 @@ def choose_configuration(query: BoardQuery) -> ConfigurationRow | None:
     )
     if page.total > len(page.rows):
         st.caption(t("scaling.more_configurations", shown=len(page.rows), total=page.total))
+    distinction = parameters.get(row.configuration.fingerprint, "") if row else ""
+    for whole in (whole_name(row.model), whole_name(distinction, 80), whole_name(row.workload)) if row else ():
+        if whole:
+            st.caption(whole)
     return row
 
 

@@ -7,9 +7,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from aisbench_core.formats import DIGITS, MISSING, PERCENT_DIGITS, number, percent, signed
+from aisbench_core.formats import DIGITS, MISSING, PERCENT_DIGITS, clipped, number, percent, signed
 from aisbench_core.statistics.difference import MeanDifference
 from aisbench_core.statistics.summary import Summary
+from pages._ui.shell.errors import plain
+
+
+def whole_name(text: str, most: int = 40) -> str | None:
+    """The tooltip of a name that `clipped` shortens: all of it; None where nothing is cut."""
+    return None if clipped(text, most) == text else plain(text)
 
 
 def rounded(value: float | None, digits: int = DIGITS) -> float | None:
