@@ -6,10 +6,9 @@ from aisbench_core.model import ACTIVE, TERMINAL, RunSort
 from pages._ui.configure.drafts import MINE
 from pages._ui.runs import run_list
 from pages._ui.runs.cards import show_stop_dialog
-from pages._ui.runs.region_jobs import show_region_jobs, show_stop_job_dialog
 from pages._ui.shell.core import core
 from pages._ui.shell.listing import choose_sort, choose_text
-from pages._ui.shell.navigation import CONFIGURE, link
+from pages._ui.shell.navigation import CONFIGURE, REGION, link
 from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.words import t
 
@@ -27,7 +26,6 @@ st.header(t("runs.active", count=f"{active:,}"))
 shown = run_list.show_active(text, sort, descending, active)
 st.header(t("runs.ended", count=f"{ended:,}"))
 run_list.show_ended(text, sort, descending, ended, shown)
-show_region_jobs(text)
+link(REGION, t("jobs.title"), {"show": "jobs"})
 run_list.watch_list(state, text, sort, descending)
 show_stop_dialog()
-show_stop_job_dialog()

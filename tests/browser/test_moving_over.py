@@ -119,12 +119,7 @@ def launch(visit: Visit) -> None:
 
 def stop_by_name(visit: Visit) -> None:
     """Ask the region for its jobs, find this one by its name, and stop it."""
-    visit.open(f"/runs?q={JOB}")
-    visit.page.get_by_text("Jobs in the region").click()
-    ask = visit.keyed("jobs-ask").get_by_role("button")
-    expect(ask).to_be_visible()
-    visit.rest()
-    ask.click()
+    visit.open(f"/region?show=jobs&q={JOB}")
     visit.rest()
     job = visit.page.locator('[class*="st-key-job-"]').filter(has_text=JOB)
     expect(job).to_have_count(1)

@@ -163,15 +163,6 @@ def texts_of_links(app: AppTest) -> str:
     return "\n".join(link.label for link in app.page_link)
 
 
-def test_a_region_that_does_not_answer_is_said_not_to(open_page: OpenPage) -> None:
-    app = open_page("runs")
-
-    app.button(key="jobs-ask").click().run()
-
-    assert "nothing is listening there" in app.error[0].value
-    assert not app.exception
-
-
 def ends_between_two_lists() -> None:
     """Runs, and a run that ends after the active ones were drawn."""
     import streamlit as st

@@ -99,6 +99,7 @@ NAMED_BY_VALUES = (
     | _family("why", [*KINDS, *DECISIVE, "size", "configuration", "parameter"])
     | _family("peers", ["per_run", "per_node", "per_card"])
     | _family("listing", ["down", "up"])
+    | _family("region", ["flavors", "engines", "pools", "files", "jobs"])
     | _family("series", [f"state_{each.name.lower()}" for each in SeriesState])
     | _family("series", [f"cell_{each.name.lower()}" for each in CellState])
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])

@@ -1,6 +1,7 @@
 """From a draft to a run: where to run it, what it costs, and the dialog before anything is sent."""
 
 import secrets
+from collections.abc import Collection
 from functools import partial
 
 import streamlit as st
@@ -27,15 +28,17 @@ READABLE_KEYS = "<style>.st-key-launch kbd { color: inherit !important; opacity:
 LAUNCH = Dialog("launch-question", "medium")
 
 
-def choose_profile() -> str:
-    """The profile to run with; where there is none, an empty text and a hint."""
+def choose_profile(resets: Collection[str] = ()) -> str:
+    """The profile to run with; where there is none, an empty text and a hint.
+
+    `resets`: parameters of the URL that do not fit another profile."""
     names = core().regions.names()
     if not names:
         st.warning(t("configure.no_profile"), icon=":material/warning:")
         return ""
     own = core().settings.profile
     default = own if own in names else None
-    name = url.choice(st.selectbox, "profile", t("configure.profile"), names, default=default)
+    name = url.choice(st.selectbox, "profile", t("configure.profile"), names, default=default, resets=resets)
     profile = core().regions.profile(name)
     st.caption(t("configure.profile_facts", region=plain(profile.region), bucket=plain(profile.bucket)))
     if profile.rehearsal:

@@ -15,6 +15,7 @@ CONFIGURE = FOLDER / "configure.py"
 RUNS = FOLDER / "runs.py"
 LIVE = FOLDER / "live.py"
 SERIES = FOLDER / "series.py"
+REGION = FOLDER / "region.py"
 LEADERBOARD = FOLDER / "leaderboard.py"
 COMPARE = FOLDER / "compare.py"
 SCALING = FOLDER / "scaling.py"
@@ -25,7 +26,7 @@ HEALTH = FOLDER / "health.py"
 # The menu: sections by key of their text, and their pages in the order of the work. Lists of runs lead to LIVE.
 SECTIONS = {
     "": (HOME,),
-    "run": (CONFIGURE, RUNS, SERIES),
+    "run": (CONFIGURE, RUNS, SERIES, REGION),
     "results": (LEADERBOARD, COMPARE, SCALING, HISTORY),
     "system": (IMPORT, HEALTH),
 }
@@ -36,6 +37,7 @@ ICONS = {
     RUNS: ":material/rocket_launch:",
     LIVE: ":material/sensors:",
     SERIES: ":material/grid_on:",
+    REGION: ":material/cloud:",
     LEADERBOARD: ":material/leaderboard:",
     COMPARE: ":material/balance:",
     SCALING: ":material/hub:",

@@ -1,0 +1,67 @@
+"""The active jobs of a region, whoever created them, and the question before one is stopped."""
+
+import streamlit as st
+
+from aisbench_core.model import RegionJob
+from pages._ui.region.answers import forget_answer, show_answer
+from pages._ui.shell import navigation, url
+from pages._ui.shell.core import actor, core
+from pages._ui.shell.dialogs import Dialog
+from pages._ui.shell.errors import plain
+from pages._ui.shell.formats import when
+from pages._ui.shell.listing import choose_text
+from pages._ui.shell.words import t
+
+JOBS = 20  # of one page of the list
+STOPPING = Dialog("jobs-stopping")  # about the profile and the job to stop
+
+
+def show_region_jobs(profile: str) -> None:
+    """The region's jobs, page by page, with the text of the URL in their names."""
+    st.markdown(t("jobs.about"))
+    listed = show_answer(core().jobs.active, profile)
+    if listed is None:
+        return
+    text = choose_text(t("region.filter"), t("jobs.search")).lower()
+    jobs = [job for job in listed if text in job.status.name.lower()]
+    if not jobs:
+        st.info(t("jobs.none"), icon=":material/bedtime:")
+    pages = url.Pages("page", len(jobs), JOBS)
+    for job in jobs[pages.offset : pages.offset + JOBS]:
+        _show(profile, job)
+    pages.show()
+
+
+def show_stop_job_dialog() -> None:
+    """The question that a Stop button raised, if it did; call it once a page."""
+    STOPPING.show(t("jobs.stop_title"), _confirm_stop)
+
+
+def _show(profile: str, job: RegionJob) -> None:
+    status = job.status
+    with st.container(border=True, key=f"job-{status.job_id}"):
+        heading, actions = st.columns([5, 2], vertical_alignment="center")
+        with heading:
+            version = t("jobs.version", number=status.version) if status.version else ""
+            st.markdown(f"**{plain(status.name)}** {version}")
+            facts = (plain(status.phase), t("jobs.nodes", count=status.node_count), when(status.created_at))
+            st.caption(" · ".join(facts))
+            if job.run:
+                navigation.link(navigation.LIVE, t("jobs.run", run=plain(job.run.run_id)), {"run": job.run.run_id})
+            else:
+                st.caption(t("jobs.elsewhere"))
+        with actions, st.container(horizontal=True, horizontal_alignment="right"):
+            if job.can_stop and st.button(t("runs.stop"), key=f"stop-job-{status.job_id}"):
+                STOPPING.open((profile, job))
+
+
+def _confirm_stop() -> None:
+    profile, job = STOPPING.subject
+    st.markdown(f"**{plain(job.status.name)}**")
+    st.markdown(t("jobs.stop_run" if job.run else "jobs.stop_elsewhere"))
+    if st.button(t("jobs.stop_yes"), key="stop-job-yes", type="primary", icon=":material/front_hand:"):
+        core().jobs.stop(profile, job, actor())
+        forget_answer(core().jobs.active, profile)
+        STOPPING.leave()
+    if st.button(t("runs.stop_no"), key="stop-job-no"):
+        STOPPING.leave()

@@ -1,0 +1,126 @@
+"""Tables of what a region offers: flavors, engines, and pools with their queues."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from aisbench_core.formats import MISSING, duration
+from aisbench_core.model import Engine, PoolQueue, PricedFlavor
+from pages._ui.region.answers import show_answer
+from pages._ui.shell import url
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import plain
+from pages._ui.shell.listing import choose_text
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+Row = TypeVar("Row")
+
+ROWS = 50  # of one page of a list
+
+
+def show_flavors(profile: str) -> None:
+    """Instance types, with the profile's prices where it has any."""
+    flavors = show_answer(core().region_resources.flavors, profile)
+    if flavors is not None:
+        with_prices = any(row.price_per_node_hour is not None for row in flavors)
+        found = _search(flavors, lambda row: (row.flavor.flavor_id, row.flavor.name, row.flavor.product))
+        _show_rows(found, lambda row: _flavor_row(row, with_prices=with_prices), t("region.flavors"))
+        if not with_prices:
+            st.caption(t("region.no_prices"))
+
+
+def _flavor_row(row: PricedFlavor, *, with_prices: bool) -> dict[str, Any]:
+    flavor = row.flavor
+    price = {t("region.price", currency=row.currency): row.price_per_node_hour} if with_prices else {}
+    return {
+        t("field.flavor"): flavor.flavor_id,
+        t("region.accelerator"): " ".join(filter(None, (flavor.accelerator, flavor.product))) or None,
+        t("region.architecture"): flavor.architecture or None,
+        t("field.cards_per_node"): flavor.cards,
+        t("region.max_nodes"): flavor.max_nodes,
+        **price,
+    }
+
+
+def show_engines(profile: str) -> None:
+    """Preset images, by the name and version that a spec names."""
+    engines = show_answer(core().region_resources.engines, profile)
+    if engines is not None:
+        found = _search(engines, lambda engine: (engine.name, engine.version))
+        _show_rows(found, _engine_row, t("region.engines"))
+
+
+def _engine_row(engine: Engine) -> dict[str, Any]:
+    return {t("field.engine_name"): engine.name, t("field.engine_version"): engine.version}
+
+
+def show_pools(profile: str) -> None:
+    """Dedicated pools with their nodes, what waits in them, and the project's quotas."""
+    pools = show_answer(core().region_resources.pools, profile)
+    if pools:
+        _show_rows(pools, _pool_row, t("region.pools"))
+        st.subheader(t("region.queue"))
+        queue = [_waiting_row(pool) for pool in pools if pool.waiting]
+        _show_rows([row for rows in queue for row in rows], dict, t("region.queue"), "waiting", t("region.no_queue"))
+    elif pools is not None:
+        st.info(t("region.no_pools"), icon=":material/bedtime:")
+    _show_quotas(profile)
+
+
+def _pool_row(row: PoolQueue) -> dict[str, Any]:
+    pool = row.pool
+    return {
+        t("region.pool"): pool.name,
+        t("field.node_count"): pool.total_nodes,
+        t("region.used"): pool.used_nodes,
+        t("region.free"): pool.free_nodes,
+        t("region.faulty"): pool.faulty_nodes,
+        t("region.waiting"): None if row.waiting is None else len(row.waiting),
+        t("region.phase"): pool.phase or None,
+        t("region.kind"): pool.kind or None,
+        t("field.pool_id"): pool.pool_id,
+        t("region.flavors"): ", ".join(pool.flavors) or None,
+    }
+
+
+def _waiting_row(row: PoolQueue) -> list[dict[str, Any]]:
+    return [
+        {
+            t("region.pool"): row.pool.name,
+            t("region.position"): job.position or None,
+            t("region.job"): job.name,
+            t("region.user"): job.user or None,
+            t("field.flavor"): job.flavor or None,
+            t("region.waited"): duration(job.waited_s),
+        }
+        for job in row.waiting or ()
+    ]
+
+
+def _show_quotas(profile: str) -> None:
+    st.subheader(t("region.quotas"))
+    quotas = show_answer(core().region_resources.quotas, profile)
+    for quota in quotas or ():
+        used = MISSING if quota.used is None else f"{quota.used:,}"
+        name = t("region.quota_jobs") if quota.resource == "job-num" else plain(quota.resource)
+        st.markdown(t("region.quota", resource=name, used=used, limit=f"{quota.limit:,}"))
+
+
+def _search(rows: Sequence[Row], texts: Callable[[Row], Sequence[str]]) -> list[Row]:
+    text = choose_text(t("region.filter"), t("region.search")).lower()
+    return [row for row in rows if text in " ".join(texts(row)).lower()]
+
+
+def _show_rows(
+    rows: Sequence[Row], cells: Callable[[Row], dict[str, Any]], title: str, key: str = "page", nothing: str = ""
+) -> None:
+    """One page of a list, whose number is in the URL."""
+    if not rows:
+        st.info(nothing or t("region.nothing"), icon=":material/bedtime:")
+        return
+    pages = url.Pages(key, len(rows), ROWS)
+    show_table([cells(row) for row in rows[pages.offset : pages.offset + ROWS]], title)
+    pages.show()
+    st.caption(t("board.total", total=f"{len(rows):,}"))

@@ -1,0 +1,31 @@
+"""Region: what a profile's region offers, what its object store holds, and the jobs in it."""
+
+import streamlit as st
+
+from pages._ui.configure.launch import choose_profile
+from pages._ui.region.files import show_files
+from pages._ui.region.jobs import show_region_jobs, show_stop_job_dialog
+from pages._ui.region.resources import show_engines, show_flavors, show_pools
+from pages._ui.shell import url
+from pages._ui.shell.errors import errors_shown
+from pages._ui.shell.status import heading
+from pages._ui.shell.words import t
+
+# One section at a time: each asks the region, which may take seconds.
+SECTIONS = {
+    "flavors": show_flavors,
+    "engines": show_engines,
+    "pools": show_pools,
+    "files": show_files,
+    "jobs": show_region_jobs,
+}
+
+heading().title(t("menu.region"))
+profile = choose_profile(resets=["page", "waiting", "path", "after", "q"])
+titles = {section: t(f"region.{section}") for section in SECTIONS}
+resets = ["page", "waiting", "q"]
+show = url.choice(st.radio, "show", t("region.show"), titles, titles.__getitem__, resets=resets, horizontal=True)
+if profile:
+    with errors_shown():
+        SECTIONS[show](profile)
+show_stop_job_dialog()

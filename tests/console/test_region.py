@@ -1,0 +1,145 @@
+"""The page Region: what the region of a profile offers and holds, and what is said while it does not answer."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from streamlit.testing.v1 import AppTest
+
+from tests.console.conftest import OpenPage, texts
+from tests.sandbox_process import SandboxProcess
+from tests.training_client import TrainingClient, job_body
+
+POOL = "pool-aisb-0123456789abcdef0123456789abcdef"
+FLAVOR = "sandbox.cpu.2cards"
+SECTIONS = ("flavors", "engines", "pools", "files", "jobs")
+
+
+@pytest.fixture
+def client(sandbox: SandboxProcess, data_dir: Path) -> TrainingClient:
+    """A region that answers, with a pool, an active job and some objects; its profile is `lab`."""
+    profile = {**sandbox.profile, "price_per_node_hour": {FLAVOR: 12.5}}
+    (data_dir / "profiles").mkdir()
+    (data_dir / "profiles" / "lab.yaml").write_text(yaml.safe_dump({**profile, "name": "lab"}), "utf-8")
+    sandbox.admin("PUT", "capacity", {"pools": [{"name": POOL, "flavor": "modelarts.kat1.8xlarge", "nodes": 4}]})
+    sandbox.script(by="hold")
+    client = TrainingClient(sandbox)
+    client.put("code/train.py", "")
+    body = job_body("somebody-elses", nodes=3, flavor="modelarts.pool.visual.8xlarge")
+    body["spec"]["resource"]["pool_id"] = POOL
+    sandbox.advance(client.create(body).metadata.id)
+    return client
+
+
+def rows(app: AppTest, table: int = 0) -> list[dict[str, object]]:
+    return [dict(row) for row in app.dataframe[table].value.to_dict("records")]
+
+
+def labels(app: AppTest) -> list[str]:
+    return [link.label for link in app.page_link]
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_a_region_that_does_not_answer_is_said_not_to(open_page: OpenPage, section: str) -> None:
+    app = open_page("region", show=section)
+
+    assert "nothing is listening there" in app.error[0].value
+    assert not app.exception
+
+
+def test_flavors_have_the_prices_of_the_profile(client: TrainingClient, open_page: OpenPage) -> None:
+    assert client
+
+    app = open_page("region", profile="lab")
+
+    price = {row["Flavor"]: row["Price per node hour (CNY)"] for row in rows(app)}
+    assert price[FLAVOR] == 12.5
+    assert "Asked at" in texts(app)
+
+
+def test_a_search_leaves_what_it_matches(client: TrainingClient, open_page: OpenPage) -> None:
+    assert client
+
+    app = open_page("region", profile="lab", q="SANDBOX.CPU")
+
+    assert {str(row["Flavor"]).startswith("sandbox.cpu") for row in rows(app)} == {True}
+
+
+def test_pools_show_their_nodes_the_queue_and_the_quotas(client: TrainingClient, open_page: OpenPage) -> None:
+    assert client
+
+    app = open_page("region", profile="lab", show="pools")
+
+    pool, waiting = rows(app)[0], rows(app, 1)[0]
+    assert (pool["Dedicated pool"], pool["Nodes"], pool["Waiting jobs"]) == (POOL, 4, 1)
+    assert (waiting["Job"], waiting["Position"]) == ("somebody-elses", 1)
+    assert "Training jobs: 1 of 10,000" in texts(app)
+
+
+def test_a_directory_shows_its_directories_its_objects_and_the_way_to_it(
+    client: TrainingClient, open_page: OpenPage, sandbox: SandboxProcess
+) -> None:
+    client.put("data/sets/a/one.bin", "12345")
+    client.put("data/sets/readme", "123")
+
+    app = open_page("region", profile="lab", show="files", path=f"/{sandbox.bucket}/data/sets/")
+    app.button(key=f"count-/{sandbox.bucket}/data/sets/").click().run()
+
+    assert [label for label in labels(app) if label in (sandbox.bucket, "data", "sets", "a/")] == [
+        sandbox.bucket, "data", "sets", "a/",
+    ]  # fmt: skip
+    assert rows(app) == [{"Object": "readme", "Size": "3 B"}]
+    assert "2 objects, 8 B" in texts(app)
+
+
+def test_a_large_directory_is_shown_page_by_page(
+    client: TrainingClient, open_page: OpenPage, sandbox: SandboxProcess
+) -> None:
+    for number in range(101):
+        client.put(f"many/{number:03}", "")
+    path = f"/{sandbox.bucket}/many/"
+
+    first = open_page("region", profile="lab", show="files", path=path)
+    second = open_page("region", profile="lab", show="files", path=path, after=f"{path}099")
+
+    assert len(rows(first)) == 100
+    assert "Next page" in labels(first)
+    assert [row["Object"] for row in rows(second)] == ["100"]
+    assert "First page" in labels(second)
+
+
+def test_what_is_no_directory_is_a_sentence(client: TrainingClient, open_page: OpenPage) -> None:
+    assert client
+
+    app = open_page("region", profile="lab", show="files", path="relative/")
+
+    assert "must be /bucket/directory/" in app.error[0].value
+    assert not app.exception
+
+
+def test_a_job_of_somebody_else_can_be_stopped_after_a_question(client: TrainingClient, open_page: OpenPage) -> None:
+    assert client
+
+    app = open_page("region", profile="lab", show="jobs")
+    assert "Not launched by this console" in texts(app)
+
+    next(button for button in app.button if (button.key or "").startswith("stop-job-")).click().run()
+    app.button(key="stop-job-yes").click().run()
+
+    assert not app.exception
+    assert "somebody-elses" not in texts(app) or "Terminating" in texts(app)
+
+
+def test_an_answer_is_kept_until_somebody_asks_anew(
+    client: TrainingClient, open_page: OpenPage, sandbox: SandboxProcess
+) -> None:
+    assert client
+    app = open_page("region", profile="lab", show="engines")
+    sandbox.forget_requests()
+
+    app.run()
+    kept = sum(sandbox.requests().get("modelarts", {}).values())
+    next(button for button in app.button if (button.key or "").startswith("refresh-")).click().run()
+
+    assert kept == 0
+    assert sum(sandbox.requests()["modelarts"].values()) == 1
