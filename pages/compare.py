@@ -1,7 +1,7 @@
-"""Compare: 2 to 8 runs (`?ids=…`) against the first of them; what differs comes first."""
+"""Compare: 2 to 8 runs (`?ids=…`) against the first of them: the verdict, the metrics, then what differs."""
 
 from pages._ui.compare import comparison as parts
-from pages._ui.compare.comparability import show_comparability
+from pages._ui.compare.comparability import show_comparability, show_equal_fields
 from pages._ui.compare.groups import show_peers
 from pages._ui.compare.sentences import show_sentences
 from pages._ui.leaderboard.board import MIN_COMPARED
@@ -26,9 +26,10 @@ if len(run_ids) < MIN_COMPARED:
 comparison = cached(core().warehouse.compare, tuple(run_ids), parts.choose_compared())
 show_sentences(comparison)
 show_comparability(comparison)
+parts.show_metrics(comparison)
+show_equal_fields(comparison)
 parts.show_clones(comparison.runs)
 parts.show_differences(comparison)
-parts.show_metrics(comparison)
 show_peers(comparison)
 parts.show_metric_charts(comparison)
 show_verdicts(comparison.runs)

@@ -1,5 +1,7 @@
 """History: all benchmark configurations with their verdicts, or one of them over time."""
 
+import streamlit as st
+
 from pages._ui.history import choice, groups, results
 from pages._ui.history.baselines import show_baseline
 from pages._ui.shell import saved_views
@@ -13,8 +15,11 @@ from pages._ui.shell.words import t
 
 saved_views.show_title(HISTORY, t("history.title"))
 drawn = core().warehouse.revision()
-region = choose_region(recorded_regions())
-query = choose_facets(region, "model", "workload", "flavor", "nodes", limit=choice.MAX_GROUPS)
+left, right = st.columns([2, 4])
+with left:
+    region = choose_region(recorded_regions())
+with right:
+    query = choose_facets(region, "model", "workload", "flavor", "nodes", limit=choice.MAX_GROUPS)
 show_rehearsal(region)
 if groups.shows_all(query):
     saved_views.show_missing()
@@ -32,6 +37,7 @@ results.show_regression(history)
 metric = choice.choose_metric(history)
 if metric is not None:
     results.show_chart(history, metric)
+results.show_basis(history)
 results.show_tests(history)
 if metric is not None:
     results.show_changes(metric)

@@ -34,13 +34,13 @@ curves = choice.choose_curves(scalings, names)
 if curves:
     with right:
         nodes = choice.choose_nodes(curves)
-    law, chart = st.container(), st.container()
-    if len(curves) > 1:  # several laws would push the chart below the fold
-        law, chart = chart, law
+    law, measured = st.container(), st.container()
+    if len(curves) > 1:  # several laws would push the chart below the fold, or the numbers where there is no chart
+        law, measured = measured, law
     with law:
         results.show_law(curves, nodes, names)
-    with chart:
+    with measured:
         results.show_scaling_charts(curves, nodes, names)
-    results.show_numbers(curves, names)
+        results.show_numbers(curves, names)
     results.show_predictions(curves, nodes, names)
 results.show_excluded(scalings)

@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import fields
+from datetime import timedelta
 from pathlib import Path
 
 from aisbench_core.model import Run
@@ -39,18 +40,23 @@ def folder_of(count: int) -> Path:
             left.unlink()
         warehouse = Warehouse(folder / "warehouse.duckdb")
         warehouse.record_many(many_runs.many_runs(min(count, IMPORTED)))
-        for copy in range(1, count // IMPORTED):
-            _copy(warehouse, copy)
-        with warehouse.cursor() as cur:
-            settle(cur)
+        copy_runs(warehouse, count // IMPORTED - 1, timedelta(minutes=IMPORTED))
         warehouse.compact()
         (folder / "complete").touch()
     return folder
 
 
-def _copy(warehouse: Warehouse, copy: int) -> None:
-    """All imported runs once more, as others: later, a little faster, with hashes and ids of their own."""
-    later = f"interval {copy * IMPORTED} minute"
+def copy_runs(warehouse: Warehouse, times: int, every: timedelta) -> None:
+    """All recorded runs so many times more, each time so much later, with their group statistics."""
+    for copy in range(1, times + 1):
+        _copy(warehouse, copy, copy * every)
+    with warehouse.cursor() as cur:
+        settle(cur)
+
+
+def _copy(warehouse: Warehouse, copy: int, by: timedelta) -> None:
+    """All recorded runs once more, as others: later, a little faster, with hashes and ids of their own."""
+    later = f"interval {by.total_seconds():.0f} second"
     others = {
         "run_id": f"'r{copy}' || substr(run_id, 2)",
         "job_id": f"md5(job_id || '{copy}')",

@@ -27,14 +27,26 @@ KINDS = ("throughput_definition", "throughput_unit", "mode", "dataset", "region"
 
 
 def show_comparability(comparison: Comparison) -> None:
-    """The verdict, a line for each field behind it, and what is equal."""
+    """The verdict, and a line for each field behind it."""
     text = t(f"comparability.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))
     reasons = "".join(f"\n- {reason}" for reason in _reasons(comparison))
     BOXES[comparison.verdict](f"**{text}**\n{reasons}" if reasons else f"**{text}**")
-    st.caption(_equal(comparison))
     if comparison.unknown:
         fields = ", ".join(plain(field_name(name)) for name in comparison.unknown)
         st.warning(t("compare.unknown", fields=fields), icon=":material/question_mark:")
+
+
+def show_equal_fields(comparison: Comparison) -> None:
+    """The fields that people ask for first, where all runs agree; and a note where no parameter defines a warm-up."""
+    texts = [
+        f"{plain(field_name(field.field))}: {plain(clipped(field_text(field.values[0]), MAX_LETTERS))}"
+        for field in comparison.same
+        if field.field in ALWAYS or _is_decisive(field.field)
+    ]
+    names = [field.field for field in (*comparison.same, *comparison.differences)]
+    has_warm_up = any(_is_decisive(name) and "warm" in name.lower() for name in names)
+    no_warm_up = "" if has_warm_up else f" {t('why.no_warm')}"
+    st.caption(t("why.equal", fields=" · ".join(texts) or MISSING) + no_warm_up)
 
 
 def field_name(name: str) -> str:
@@ -80,18 +92,6 @@ def _kind(name: str) -> str:
     if not name.startswith("parameters."):
         return "configuration"
     return next((part for part in DECISIVE if part in name.lower()), "parameter")
-
-
-def _equal(comparison: Comparison) -> str:
-    """The fields that people ask for first, where all runs agree; and a note where no parameter defines a warm-up."""
-    texts = [
-        f"{plain(field_name(field.field))}: {plain(clipped(field_text(field.values[0]), MAX_LETTERS))}"
-        for field in comparison.same
-        if field.field in ALWAYS or _is_decisive(field.field)
-    ]
-    names = [field.field for field in (*comparison.same, *comparison.differences)]
-    has_warm_up = any(_is_decisive(name) and "warm" in name.lower() for name in names)
-    return t("why.equal", fields=" · ".join(texts) or MISSING) + ("" if has_warm_up else f" {t('why.no_warm')}")
 
 
 def _is_decisive(name: str) -> bool:

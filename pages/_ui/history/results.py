@@ -41,15 +41,19 @@ VISIBLE = 25  # rows of the table of runs that are visible at a time
 
 
 def show_regression(history: History) -> None:
-    """Whether the newest runs regressed, against what, and which change could have been detected."""
+    """Whether the newest runs regressed, and in which metrics."""
     regression_verdict = history.verdict
     box, icon = OUTCOMES[regression_verdict.outcome]
     text = f"**{t(f'outcome.{regression_verdict.outcome.name.lower()}')}**"
     if regression_verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
         text = " – ".join(filter(None, (text, "; ".join(_news(regression_verdict)))))
     box(text, icon=icon)
+
+
+def show_basis(history: History) -> None:
+    """What the verdict compares, which change could have been detected, and what to keep in mind."""
     st.markdown(_basis(history))
-    st.markdown(_power(regression_verdict))
+    st.markdown(_power(history.verdict))
     for line in _caveats(history):
         st.caption(line)
 

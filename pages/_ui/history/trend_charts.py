@@ -13,7 +13,7 @@ from pages._ui.shell.words import t
 
 GREY = "#7a8699"
 WORSE, BETTER = "#d1433c", "#1d8a5f"
-HEIGHT = 360
+HEIGHT = 320  # with the choices and the verdict it ends above the fold of a window of 900 pixels
 
 MAX_LABELS = 12  # labels of more boundaries would overlap; the lines and their tooltips stay
 LABEL = 22  # letters of a boundary's label: longer ones would leave the chart at its lower end

@@ -1,11 +1,12 @@
 """The overview of a region, which refreshes itself: counts on top, then changes, active and failed runs, records."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.errors import DamagedLedger
 from aisbench_core.formats import MISSING, money, nodes_and_cards, number, signed
@@ -27,7 +28,9 @@ from pages._ui.shell.words import t
 SECONDS = 30  # between refreshes
 DAYS = 7  # of records and node hours: today and the days before it
 
-TILES = ("regressed", "improved", "unclear", "running", "failures", "node_hours")  # counts on top
+# Counts on top. Those of launches stand there at once; verdicts of thousands of runs may take seconds after a start.
+TILES = ("regressed", "improved", "unclear", "running", "failures", "node_hours")
+Tiles = Mapping[str, DeltaGenerator]
 
 LISTED = 5  # active runs, and failed ones, that are shown; the page of runs has all
 MOST_FAILED = 100  # how many failed runs are looked at for those since yesterday
@@ -56,11 +59,15 @@ def _refreshed(region: RegionFacts | None) -> None:
         if region:
             query = BoardQuery(region.region, rehearsal=region.rehearsal)
             activity = cached(core().warehouse.activity, query, _midnight(days=DAYS - 1))
+            with verdicts:
+                tiles = dict(zip(TILES, st.columns(len(TILES)), strict=True))
+                _count_launches(tiles, launches)
+                _count_hours(tiles, activity.usage, rehearsal=region.rehearsal)
             _show_records(activity, region)
             with verdicts:
                 with st.spinner(t("home.reading"), show_time=True):
                     regressions = cached(core().warehouse.regressions, query)
-                _show_counts(regressions, activity, launches)
+                _count_outcomes(tiles, regressions)
                 show_changed(regressions, region)
         st.caption(t("home.updated", at=when(core().clock(), "%H:%M:%S")))
 
@@ -92,24 +99,28 @@ def _midnight(days: int) -> datetime:
     return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days)
 
 
-def _show_counts(regressions: Regressions, activity: RegionActivity, launches: _Launches | None) -> None:
+def _count_outcomes(tiles: Tiles, regressions: Regressions) -> None:
     counts = Counter(group.verdict.outcome for group in regressions.groups)
     regressed = counts[Outcome.REGRESSION]
     title_tab(f"▼ {regressed:,} {t('menu.home')}" if regressed else t("menu.home"))
-    hours, spent = _hours(activity.usage, rehearsal=regressions.rehearsal)
-    values = (
-        f"{regressed:,}",
-        f"{counts[Outcome.IMPROVEMENT]:,}",
-        f"{counts[Outcome.NOT_ENOUGH]:,}",
-        f"{launches.total:,}" if launches else MISSING,
-        f"{len(launches.failed):,}" if launches else MISSING,
-        hours,
-    )
+    _fill(tiles, "regressed", f"{regressed:,}")
+    _fill(tiles, "improved", f"{counts[Outcome.IMPROVEMENT]:,}")
+    _fill(tiles, "unclear", f"{counts[Outcome.NOT_ENOUGH]:,}")
+
+
+def _count_launches(tiles: Tiles, launches: _Launches | None) -> None:
+    _fill(tiles, "running", f"{launches.total:,}" if launches else MISSING)
+    _fill(tiles, "failures", f"{len(launches.failed):,}" if launches else MISSING)
+
+
+def _count_hours(tiles: Tiles, usage: Sequence[Usage], *, rehearsal: bool) -> None:
+    hours, spent = _hours(usage, rehearsal=rehearsal)
+    _fill(tiles, "node_hours", hours, note=f" {spent}")
+
+
+def _fill(tiles: Tiles, name: str, value: str, note: str = "") -> None:
     # Their labels are short, so that none is cut at 1280 pixels; the help has the whole sentence.
-    for column, name, value in zip(st.columns(len(TILES)), TILES, values, strict=True):
-        help_text = t(f"home.tile_{name}_help", days=DAYS)
-        spending = f" {spent}" if name == "node_hours" else ""
-        column.metric(t(f"home.tile_{name}"), value, border=True, help=help_text + spending)
+    tiles[name].metric(t(f"home.tile_{name}"), value, border=True, help=t(f"home.tile_{name}_help", days=DAYS) + note)
 
 
 def _hours(usage: Sequence[Usage], *, rehearsal: bool) -> tuple[str, str]:

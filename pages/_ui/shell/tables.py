@@ -22,9 +22,38 @@ NARROW = 816  # width of a table in a window of 1280 pixels
 LETTER, EDGES = 6.3, 18  # of a cell, in pixels: a Latin letter on average, and both edges together
 MAX_UNBROKEN = 150  # how wide a name may be that is kept on one line, in pixels
 
+# Only Chromium lets keys reach what scrolls sideways; elsewhere such a table has to be a stop of the tab key.
+SCROLLED_BY_KEYS = """<script>
+(() => {
+  if (window.scrolledByKeys) return;
+  window.scrolledByKeys = true;
+  let due = false;
+  const name = () => {
+    due = false;
+    for (const table of document.querySelectorAll('[data-testid="stTable"] table')) {
+      const scroller = table.parentElement, isWide = scroller.scrollWidth > scroller.clientWidth;
+      if (isWide === scroller.hasAttribute("tabindex")) continue;
+      const label = table.getAttribute("aria-label") || "";
+      const attributes = {tabindex: "0", role: "group", "aria-label": label};
+      for (const [key, value] of Object.entries(attributes))
+        isWide ? scroller.setAttribute(key, value) : scroller.removeAttribute(key);
+    }
+  };
+  const later = () => { if (!due) { due = true; setTimeout(name, 50); } };
+  new MutationObserver(later).observe(document.body, {childList: true, subtree: true});
+  addEventListener("resize", later);
+  later();
+})();
+</script>"""
+
 _ENDLESS = re.compile(r"[^\s-]{40}")
 
 Width = Literal["small", "medium", "large"] | int  # by name, or in pixels
+
+
+def install_table_keys() -> None:
+    """Once in the browser: wide tables of all pages can be scrolled by the arrow keys."""
+    st.html(SCROLLED_BY_KEYS, unsafe_allow_javascript=True)
 
 
 def show_table(

@@ -1,0 +1,26 @@
+"""Data folders with few and many recorded runs, made in seconds: most of the many are copies."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from aisbench_core.running.ledger import Ledger, insert, row_of
+from aisbench_core.warehouse import Warehouse
+from tests.bench import many_runs
+from tests.bench.warehouses import copy_runs
+from tests.console import seeds
+
+RECORDED = 2_000
+"""How many runs are recorded one by one; of more, the others are copies of these."""
+
+
+def fill(data_dir: Path, count: int) -> None:
+    """Put so many runs into a new warehouse, and the ledger that launched them beside it."""
+    warehouse = Warehouse(data_dir / "warehouse.duckdb")
+    recorded = min(count, RECORDED)
+    warehouse.record_many(many_runs.many_runs(recorded))
+    copy_runs(warehouse, count // recorded - 1, timedelta(minutes=recorded))
+    if count > 1:
+        warehouse.record_many(seeds.history())  # the same configuration on 1, 2 and 4 nodes
+    with Ledger(data_dir / "ledger.sqlite3").transaction() as con:
+        for record in many_runs.many_runs(count):
+            insert(con, "runs", row_of(record.run))

@@ -1,0 +1,184 @@
+"""At 1280 × 900 each page's main answer is above the fold, with 1, 200 and 20,000 runs; at 390 each page is whole."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import Locator, expect
+
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.answers.histories import Trend
+from pages._ui.shell.tables import HEAD, ROW
+from tests.bench.many_runs import REGION
+from tests.browser import grown_warehouses
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.test_looks import assert_fits, grave_violations
+from tests.browser.visit import OpenWindow, Visit
+from tests.browser.windows import HEIGHT
+
+PHONE = 390
+"""The width of a phone's window."""
+
+FIRST_ROW_PX = 400
+"""Where the first row of the leaderboard ends at the latest."""
+
+FIELD_PX = 40
+"""A field of a form, a tile's label, a line of a message: what has so much of itself in view can be read."""
+
+CHART_PX = 240
+"""A chart's picture without what stands below its axis."""
+
+MANY = 200
+COUNTS = (1, MANY, 20_000)
+OpenGrown = Callable[[int], ConsoleProcess]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a page is opened for: by what it is found, how many pixels of it must be seen, and above which line."""
+
+    css: str
+    pixels: int
+    above: int = HEIGHT
+
+    def of(self, visit: Visit) -> Locator:
+        """The first such element."""
+        return visit.page.get_by_test_id("stMain").locator(self.css).first
+
+
+TABLE = Answer('[data-testid="stDataFrame"], [data-testid="stTable"]', HEAD + ROW)
+TILE = Answer('[data-testid="stMetric"]', FIELD_PX)
+MESSAGE = Answer('[data-testid="stAlert"]', FIELD_PX)
+FIELD = Answer('[data-testid="stSelectbox"]', FIELD_PX)
+CHART = Answer('[data-testid="stVegaLiteChart"]', CHART_PX)
+
+PAGES: dict[str, tuple[Answer, ...]] = {
+    "home": (TILE, Answer("h2", FIELD_PX)),
+    "configure": (FIELD, MESSAGE),
+    "runs": (Answer('[class*="st-key-run-"]', FIELD_PX),),
+    "live": (TILE,),
+    "series": (MESSAGE,),
+    "leaderboard": (Answer(TABLE.css, TABLE.pixels, FIRST_ROW_PX),),
+    "compare": (MESSAGE, TABLE),
+    "scaling": (TABLE,),
+    "history": (TABLE,),
+    "history-one": (MESSAGE, CHART),
+    "import": (Answer('[data-testid="stFileUploader"]', FIELD_PX),),
+    "health": (TILE,),
+}
+OF_ONE = PAGES | {"compare": (MESSAGE,), "history": (MESSAGE, CHART)}
+"""One run cannot be compared, and its history is the only one."""
+
+ACTIONS = {
+    "home": "All benchmark configurations",
+    "configure": "Import…",
+    "runs": "New run",
+    "live": "Clone into a draft",
+    "series": "New series",
+    "leaderboard": "Filters",
+    "compare": "Clone into a draft",
+    "scaling": "Saved views",
+    "history": "Saved views",
+    "history-one": "Mark as baseline",
+    "import": "Read",
+}
+"""What people do on a page, by the words on the button or link; Health is only read."""
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGrown]:
+    """Consoles before warehouses of so many runs; each is started when it is first asked for."""
+    consoles: dict[int, ConsoleProcess] = {}
+    with ExitStack() as end:
+
+        def of(count: int) -> ConsoleProcess:
+            if count not in consoles:
+                data_dir = tmp_path_factory.mktemp(f"runs-{count}")
+                grown_warehouses.fill(data_dir, count)
+                end.enter_context(FileLock(data_dir / "follower.lock"))  # nobody follows: the runs stay as they are
+                consoles[count] = ConsoleProcess.start(data_dir)
+                end.callback(consoles[count].stop)
+            return consoles[count]
+
+        yield of
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_the_main_answer_of_each_page_stands_above_the_fold(grown: OpenGrown, window: OpenWindow, count: int) -> None:
+    console = grown(count)
+    addresses = _addresses(console)
+    visit = window(console)
+    below: list[str] = []
+
+    for name, answers in (OF_ONE if count == 1 else PAGES).items():
+        visit.open(addresses[name])
+        below += [f"{name}: {text}" for text in (_below(answer, visit) for answer in answers) if text]
+
+    assert below == []
+    assert visit.troubles() == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_pages_of_many_runs_keep_nobody_out(grown: OpenGrown, window: OpenWindow, dark: bool) -> None:
+    console = grown(MANY)
+    visit = window(console, dark=dark)
+    found: dict[str, list[str]] = {}
+
+    for name, address in _addresses(console).items():
+        visit.open(address)
+        found[name] = grave_violations(visit)
+
+    assert {name: violations for name, violations in found.items() if violations} == {}
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_on_a_phone_each_page_is_whole_and_its_action_in_reach(
+    grown: OpenGrown, window: OpenWindow, dark: bool
+) -> None:
+    console = grown(MANY)
+    visit = window(console, width=PHONE, dark=dark)
+    found: dict[str, list[str]] = {}
+
+    for name, address in _addresses(console).items():
+        visit.open(address)
+        assert_fits(visit)
+        assert_reachable(visit, name)
+        found[name] = grave_violations(visit)
+
+    assert {name: violations for name, violations in found.items() if violations} == {}
+
+
+def assert_reachable(visit: Visit, name: str) -> None:
+    """Scrolling downwards brings the page's action into the window, in its whole width."""
+    if name not in ACTIONS:
+        return
+    main = visit.page.get_by_test_id("stMain")
+    action = main.locator("button, a").filter(has_text=ACTIONS[name]).filter(visible=True).first
+    expect(action).to_be_visible()
+    action.scroll_into_view_if_needed()
+    box = action.bounding_box()
+    assert box
+    assert 0 <= box["x"] < box["x"] + box["width"] <= PHONE, f"{name}: {ACTIONS[name]}"
+
+
+def _addresses(console: ConsoleProcess) -> dict[str, str]:
+    """Where each page shows the newest runs."""
+    newest = BoardQuery(REGION, sort="created_at", limit=4)
+    rows = Warehouse(console.data_dir / "warehouse.duckdb").runs(newest).rows
+    return {name: f"/{name}" for name in PAGES} | {
+        "live": f"/live?run={rows[0].run_id}",
+        "compare": "/compare?" + "&".join(f"ids={row.run_id}" for row in rows),
+        "history-one": f"/history?group={Trend.of(rows[0]).id}",
+    }
+
+
+def _below(answer: Answer, visit: Visit) -> str:
+    """How far an answer's readable part reaches below the line; nothing if it does not."""
+    found = answer.of(visit)
+    expect(found).to_be_visible()
+    box = found.bounding_box()
+    assert box
+    end = box["y"] + answer.pixels
+    return f"{answer.css} ends at {end:.0f}, not above {answer.above}" if end > answer.above else ""
