@@ -145,6 +145,10 @@ class Warehouse:
         """What a region's runs can be filtered by."""
         return self._read(facets.facets, region, rehearsal)
 
+    def versions(self) -> tuple[str, ...]:
+        """Every framework version in the warehouse, the oldest first."""
+        return self._read(facets.versions)
+
     def leaderboard(self, query: BoardQuery) -> BoardPage:
         """One page of the leaderboard. Raises ValueError if the sort is not in BOARD_SORTS."""
         with self._under(query) as cur:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.model.version_order import in_version_order
 from aisbench_core.warehouse.answers.filters import KIND, kind_parameters
 from aisbench_core.warehouse.answers.group_statistics import current
 from aisbench_core.warehouse.values import Facets, RegionFacts
@@ -29,6 +30,12 @@ _TAGS = f"""
 def regions(cur: DuckDBPyConnection) -> list[RegionFacts]:
     """Regions with measurements first, then those with rehearsals; by name."""
     return [RegionFacts(*row) for row in cur.execute(_REGIONS.format(statistics=current(cur))).fetchall()]
+
+
+def versions(cur: DuckDBPyConnection) -> tuple[str, ...]:
+    """Every framework version in the warehouse, of whatever region and validity, the oldest first."""
+    rows = cur.execute(f"select distinct framework_version from {current(cur)}").fetchall()
+    return in_version_order(version for (version,) in rows if version is not None)
 
 
 def facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Facets:

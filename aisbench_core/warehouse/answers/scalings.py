@@ -3,13 +3,13 @@
 Throughputs are in the workload's own unit, shares and efficiencies fractions. None is "not measured" or "unknown".
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from aisbench_core.model.version_order import VersionKey, version_key
 from aisbench_core.statistics.amdahl import AmdahlFit, FitProblem
 from aisbench_core.warehouse.answers.boards import ASPECTS, named
 from aisbench_core.warehouse.answers.compared import RunDot
@@ -142,8 +142,7 @@ def newest_curves(curves: Sequence[Scaling]) -> list[Scaling]:
     for curve in curves:
         by_hardware[curve.query.flavor, curve.query.pool_id, curve.query.cards_per_node].append(curve)
 
-    def rank(curve: Scaling) -> tuple[int, list[int]]:
-        version = [int(number) for number in re.findall(r"\d+", curve.query.framework_version)]
-        return min(len(curve.points), FITTED), version
+    def rank(curve: Scaling) -> tuple[int, VersionKey]:
+        return min(len(curve.points), FITTED), version_key(curve.query.framework_version)
 
     return [max(several, key=rank) for several in by_hardware.values()]

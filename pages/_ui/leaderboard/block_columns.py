@@ -58,6 +58,7 @@ _MAX_WIDTH = {"flavor": 200, "reason": 260}
 _LONGEST = 150  # of other texts
 _GRAPHS = {"throughput": (92, 150), "trend": (50, 110)}  # drawn columns: they share what the others leave
 _LEAST = 46  # of texts: "Rank" and "Runs" need it
+_LEAST_FLAVOR = 120  # long names give way to other columns; a double click on the cell shows them whole
 _SCALE = 0.97  # cells hold digits, dots and blanks, which are narrower than the letter that `text_width` reckons with
 
 
@@ -152,7 +153,9 @@ def _title(name: str) -> str:
 
 
 def _help(name: str) -> str | None:
-    return t("board.trend_help", count=NEWEST) if name == "trend" else t(_TITLES[name]) if name in _SHORT else None
+    if name == "trend":
+        return t("board.trend_help", count=NEWEST)
+    return t("board.flavor_help") if name == "flavor" else t(_TITLES[name]) if name in _SHORT else None
 
 
 def _header(name: str) -> str:
@@ -168,6 +171,8 @@ def _widths(cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[st
     }
     graphs = [name for name in names if name in _GRAPHS]
     spare = NARROW - _TICKS - sum(widths.values()) - sum(_GRAPHS[name][0] for name in graphs)
+    if spare < 0 and "flavor" in widths:
+        widths["flavor"] = max(min(_LEAST_FLAVOR, widths["flavor"]), widths["flavor"] + spare)
     for name in graphs:
         least, most = _GRAPHS[name]
         widths[name] = min(most, least + max(0, spare) // len(graphs))
