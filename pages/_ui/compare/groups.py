@@ -8,9 +8,10 @@ import streamlit as st
 
 from aisbench_core.formats import MISSING
 from aisbench_core.warehouse.answers.compared import Comparison, Peers
+from aisbench_core.warehouse.values import RunRow
 from pages._ui.leaderboard.rows import common_unit, own_unit
 from pages._ui.shell import charts
-from pages._ui.shell.charts import AXIS, BAR, Drawing, chart_of, ink
+from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink, run_colour
 from pages._ui.shell.formats import rounded
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -25,7 +26,8 @@ def show_peers(comparison: Comparison) -> None:
     for unit, runs in charts.by_unit(comparison.runs).items():
         title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
         run_ids = {run.run_id for run in runs}
-        charts.draw(_chart([peer for peer in comparison.peers if peer.run_id in run_ids], title), text=t("peers.chart"))
+        peers = [peer for peer in comparison.peers if peer.run_id in run_ids]
+        charts.draw(_chart(peers, runs, title), text=t("peers.chart"))
     st.caption(t("peers.legend"))
     hidden = sum(peer.summary.count - len(peer.dots) for peer in comparison.peers if peer.summary)
     if hidden:
@@ -53,16 +55,24 @@ def _cells(peers: Peers, unit: str, own: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _chart(peers: Sequence[Peers], title: str) -> Drawing:
+def _chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str) -> Drawing:
     order = [peer.run_id for peer in peers]
+    versions = {run.run_id: run.framework_version for run in runs}
     dots = [
-        {"run": peer.run_id, "value": dot.throughput, "id": dot.run_id, "own": dot.run_id == peer.run_id}
+        {
+            "run": peer.run_id,
+            "version": versions[peer.run_id],
+            "value": dot.throughput,
+            "id": dot.run_id,
+            "own": dot.run_id == peer.run_id,
+        }
         for peer in peers
         for dot in peer.dots
     ]
     spans = [
         {
             "run": peer.run_id,
+            "version": versions[peer.run_id],
             "low": max(0.0, peer.summary.ci_low),
             "high": peer.summary.ci_high,
             "mean": peer.summary.mean,
@@ -73,7 +83,7 @@ def _chart(peers: Sequence[Peers], title: str) -> Drawing:
     y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))
     x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))
     tips = [alt.Tooltip("id:N", title=t("charts.run")), alt.Tooltip("value:Q", title=title, format=",.5~g")]
-    colour = alt.Color("run:N", legend=None, sort=order)
+    colour = run_colour(runs)
     ring = alt.StrokeWidthValue(0, condition={"test": "datum.own", "value": 2})
     layers = [
         chart_of(spans).mark_bar(size=18, opacity=0.3).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour),
@@ -82,4 +92,4 @@ def _chart(peers: Sequence[Peers], title: str) -> Drawing:
         .mark_circle(size=60, opacity=0.75, stroke=ink())
         .encode(x=x, y=y, color=colour, strokeWidth=ring, tooltip=tips),
     ]
-    return alt.layer(*(layers if spans else layers[2:]), height=len(order) * BAR + AXIS)
+    return alt.layer(*(layers if spans else layers[2:]), height=len(order) * BAR + AXIS + LEGEND)

@@ -8,7 +8,7 @@ import altair as alt
 
 from aisbench_core.formats import clipped, short
 from aisbench_core.warehouse.answers.histories import Change, History, MetricHistory, RunLevel, VersionField
-from pages._ui.shell.charts import Drawing, chart_of, if_any
+from pages._ui.shell.charts import Drawing, chart_of, colour_scale, if_any, ramp, version_scale
 from pages._ui.shell.words import t
 
 GREY = "#7a8699"
@@ -70,7 +70,6 @@ def _spread(base: Drawing) -> Drawing:
 def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """One dot per run that counts; those of the baseline have a ring."""
     baseline = frozenset(history.verdict.baseline_run_ids)
-    order = [short(level.label) for level in metric.versions]
     values = [
         {
             "run": run.run_id,
@@ -92,8 +91,8 @@ def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
             color=alt.Color(
                 "version:N",
                 title=t.field(history.field),
-                sort=order,
-                legend=alt.Legend(orient="bottom", columns=6, symbolLimit=24, symbolStrokeWidth=0),
+                scale=_colours(history, metric),
+                legend=alt.Legend(orient="bottom", columns=6, symbolLimit=24, symbolStrokeWidth=0, symbolOpacity=1),
             ),
             tooltip=[
                 alt.Tooltip("run:N", title=t("charts.run")),
@@ -104,6 +103,14 @@ def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
             ],
         )
     )
+
+
+def _colours(history: History, metric: MetricHistory) -> alt.Scale:
+    """Of framework versions those that they have on every page; of images and code, in the order of first runs."""
+    labels = {short(level.label): level.label for level in metric.versions}
+    if history.field is VersionField.FRAMEWORK:
+        return version_scale(labels.items())
+    return colour_scale(ramp([*labels]))
 
 
 def _boundaries(history: History, ink: str) -> list[Drawing]:

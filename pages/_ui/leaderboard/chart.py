@@ -8,7 +8,7 @@ import altair as alt
 from aisbench_core.formats import clipped
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.compared import RunDot
-from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name
+from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name, version_scale
 from pages._ui.shell.words import t
 
 
@@ -32,10 +32,11 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], paramet
         for row in rows
         if row.best is not None
     ]
-    legend = alt.Legend(orient="bottom", columns=4, symbolOpacity=1)
-    colour = alt.Color("version:N", title=t("charts.version"), legend=legend)
+    legend = alt.Legend(orient="bottom", columns=3, symbolOpacity=1)
+    scale = version_scale((_version(row), row.framework_version) for row in rows)
+    colour = alt.Color("version:N", title=t("charts.version"), legend=legend, scale=scale)
     layers = [
-        chart_of(medians).mark_bar(opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_bar_tips(unit)),
+        chart_of(medians).mark_bar().encode(x=x, y=y, color=colour, tooltip=_bar_tips(unit)),
         *if_any([bar for bar in medians if bar["low"] is not None], lambda base: _intervals(base.encode(y=y))),
         *if_any(runs, lambda base: _dots(base, unit).encode(x=x, y=y)),
         *if_any(best, lambda base: _best(base, unit).encode(x=x, y=y)),
@@ -60,10 +61,14 @@ def _bar(row: BoardRow, name: str, title: str) -> dict[str, Any]:
         "value": row.throughput,
         "low": None if row.ci_low is None else max(0.0, row.ci_low),  # no throughput is less
         "high": row.ci_high,
-        "version": clipped(f"{row.framework} {row.framework_version}"),
+        "version": _version(row),
         "runs": row.runs,
         "rank": row.rank,
     }
+
+
+def _version(row: BoardRow) -> str:
+    return clipped(f"{row.framework} {row.framework_version}")
 
 
 def _intervals(base: Drawing) -> Drawing:

@@ -1,16 +1,18 @@
 """The charts of the Scaling page: single runs as dots, medians, intervals, the ideal line, and Amdahl's law."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import altair as alt
 
 from aisbench_core.warehouse.answers.scalings import Scaling
-from pages._ui.shell.charts import Drawing, Values, chart_of, if_any
+from pages._ui.shell.charts import Drawing, Values, chart_of, if_any, version_scale
 from pages._ui.shell.words import t
 
 IDEAL = "#7a8699"
 HEIGHT, SMALL_HEIGHT = 400, 320
+SHAPES = ("diamond", "square", "triangle-up", "cross")
 STEPS = 40  # so many points make the law's line look like a curve
 WIDE = 16  # from so many times the smallest node count on, axes are logarithmic: small counts would overlap
 
@@ -55,8 +57,8 @@ def throughput(curves: Named, nodes: int) -> Drawing:
         *if_any(intervals, lambda base: base.mark_rule(strokeWidth=3).encode(x=x, y=low, y2=high, color=colour)),
         chart_of(dots).mark_circle(size=45, opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_run_tips(unit)),
         chart_of(medians)
-        .mark_point(filled=True, shape="diamond", size=110, opacity=1)
-        .encode(x=x, y=y, color=colour, tooltip=_tips(unit)),
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(x=x, y=y, color=colour, shape=_shape(curves), tooltip=_tips(unit)),
     ]
     return alt.layer(*layers, height=HEIGHT)
 
@@ -117,7 +119,9 @@ def _against_ideal(
         _ideal(ideal).encode(x=x, y=y, detail=alt.Detail("curve:N")),
         *if_any(bands, lambda base: base.mark_area(opacity=0.2).encode(x=x, y=low, y2=high, color=colour)),
         *_law(curves, nodes, law, lambda base: base.encode(x=x, y=y, color=colour)),
-        chart_of(medians).mark_point(filled=True, size=90).encode(x=x, y=y, color=colour, tooltip=tips),
+        chart_of(medians)
+        .mark_point(filled=True, size=90, opacity=1)
+        .encode(x=x, y=y, color=colour, shape=_shape(curves), tooltip=tips),
     ]
     return alt.layer(*layers, height=SMALL_HEIGHT)
 
@@ -177,8 +181,28 @@ def _scale(curves: Named, *, zero: bool) -> alt.Scale:
 
 
 def _colour(curves: Named) -> alt.Color:
-    legend = alt.Legend(orient="bottom", columns=1, labelLimit=340, symbolType="circle")
-    return alt.Color("curve:N", title=t("scaling.curve"), sort=[name for name, _ in curves], legend=legend)
+    scale = version_scale((name, curve.query.framework_version) for name, curve in curves)
+    return alt.Color("curve:N", title=t("scaling.curve"), sort=_names(curves), scale=scale, legend=_legend())
+
+
+def _shape(curves: Named) -> alt.Shape:
+    """Curves of one version have one colour, so that their medians differ in shape."""
+    earlier: defaultdict[str, int] = defaultdict(int)
+    shapes = []
+    for _, curve in curves:
+        shapes.append(SHAPES[earlier[curve.query.framework_version] % len(SHAPES)])
+        earlier[curve.query.framework_version] += 1
+    scale = alt.Scale(domain=_names(curves), range=shapes)
+    return alt.Shape("curve:N", title=t("scaling.curve"), sort=_names(curves), scale=scale, legend=_legend())
+
+
+def _names(curves: Named) -> list[str]:
+    return [name for name, _ in curves]
+
+
+def _legend() -> alt.Legend:
+    """One for colours and shapes: Vega joins legends that are equal."""
+    return alt.Legend(orient="bottom", columns=1, labelLimit=340, symbolOpacity=1)
 
 
 def _tips(unit: str) -> list[Any]:

@@ -14,6 +14,7 @@ from aisbench_core.model.columns import by_field
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware
 from aisbench_core.warehouse.answers.compared import MetricComparison
 from aisbench_core.warehouse.values import RunRow
+from pages._ui.shell.core import cached, core
 from pages._ui.shell.words import t
 
 Drawing = Any  # an Altair chart: its methods are not typed well enough to say more
@@ -25,6 +26,11 @@ BAR = 34  # height of one bar with its gap, in pixels
 
 # Room for the axis and for the legend below the bars: Streamlit counts them as part of the height.
 AXIS, LEGEND = 64, 72
+
+# Versions from the oldest on, on every page; after the last colour the first one follows. People who cannot tell red,
+# green or blue apart see neighbours differ as well, and each has a contrast of 3:1 with both backgrounds: there is no
+# room for more colours that do, so that longer ramps would repeat themselves without saying so.
+RAMP = ("#0b6b98", "#7c35f9", "#c900af", "#e70067", "#8f7728", "#a19601")
 
 DOTS = 64  # up to so many cards per run, each card is a dot
 
@@ -65,22 +71,62 @@ def ink() -> str:
     return str(st.get_option(f"theme.{st.context.theme.type or 'light'}.grayTextColor"))
 
 
+def version_scale(versions: Iterable[tuple[str, str]]) -> alt.Scale:
+    """The colours of labels, each given with its framework version; the legend begins with the oldest version.
+
+    They follow from all versions in the warehouse, so that a version looks the same on every page, and keeps its colour
+    when newer ones are added."""
+    labels = dict(versions)
+    colours = ramp(cached(core().warehouse.versions))
+    shown = {label: colour for version, colour in colours.items() for label, own in labels.items() if own == version}
+    return colour_scale(shown)
+
+
+def ramp(versions: Sequence[str]) -> dict[str, str]:
+    """A colour for each version of a list that begins with the oldest."""
+    return {version: RAMP[index % len(RAMP)] for index, version in enumerate(versions)}
+
+
+def colour_scale(colours: Mapping[str, str]) -> alt.Scale:
+    return alt.Scale(domain=[*colours], range=[*colours.values()])
+
+
+def run_colour(runs: Sequence[RunRow]) -> alt.Color:
+    """Compared runs in the colours of their versions."""
+    scale = version_scale((run.framework_version, run.framework_version) for run in runs)
+    legend = alt.Legend(orient="bottom", columns=4, symbolOpacity=1)
+    return alt.Color("version:N", title=t("charts.version"), scale=scale, legend=legend)
+
+
 def compared_bars(runs: Sequence[RunRow], metric: MetricComparison) -> Drawing:
     """One metric, a bar for each compared run, in their order."""
     pairs = zip(runs, metric.values, strict=True)
-    values = [{"name": run.run_id, "value": cell.value} for run, cell in pairs if cell.value is not None]
+    values = [
+        {"name": run.run_id, "version": run.framework_version, "value": cell.value}
+        for run, cell in pairs
+        if cell.value is not None
+    ]
     title = metric_title(metric)
-    tips = [alt.Tooltip("name:N", title=t("charts.run")), alt.Tooltip("value:Q", title=title, format=",.4~g")]
+    tips = [
+        alt.Tooltip("name:N", title=t("charts.run")),
+        alt.Tooltip("version:N", title=t("charts.version")),
+        alt.Tooltip("value:Q", title=title, format=",.4~g"),
+    ]
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
     x = alt.X("value:Q", title=title, axis=alt.Axis(labelBound=True))
-    bars = chart_of(values).mark_bar().encode(x=x, y=y, color=alt.Color("name:N", legend=None, sort=None), tooltip=tips)
-    return bars.properties(height=len(values) * BAR + AXIS)
+    bars = chart_of(values).mark_bar().encode(x=x, y=y, color=run_colour(runs), tooltip=tips)
+    return bars.properties(height=len(values) * BAR + AXIS + LEGEND)
 
 
 def ranks(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], unit: str) -> Drawing:
     """Each card's throughput as a dot, by run; for at most DOTS cards each."""
     values = [
-        {"run": run.run_id, "card": f"{result.server}/{result.rank}", "value": result.throughput}
+        {
+            "run": run.run_id,
+            "version": run.framework_version,
+            "card": f"{result.server}/{result.rank}",
+            "value": result.throughput,
+        }
         for run in runs
         for result in results.get(run.run_id, ())
     ]
@@ -94,7 +140,7 @@ def ranks(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], u
         alt.Tooltip("value:Q", title=unit, format=",.4~g"),
     ]
     dots = chart_of(values).mark_circle(size=90, opacity=0.75)
-    dots = dots.encode(x=x, y=y, color=alt.Color("run:N", legend=None, sort=order), tooltip=tips)
+    dots = dots.encode(x=x, y=y, color=run_colour(runs), tooltip=tips)
     return dots.properties(height=len(runs) * BAR + AXIS + LEGEND)
 
 
