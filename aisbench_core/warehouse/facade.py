@@ -28,6 +28,7 @@ from aisbench_core.warehouse.answers import (
     servers,
 )
 from aisbench_core.warehouse.answers.activity import RegionActivity
+from aisbench_core.warehouse.answers.board_row import BoardRowDetails, board_row
 from aisbench_core.warehouse.answers.boards import BenchmarkPage, BoardPage, BoardRow
 from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
@@ -158,6 +159,11 @@ class Warehouse:
         """One page of benchmarks, by name, each with its best `most` configurations."""
         with self._under(query) as cur:
             return board.benchmarks(cur, query, most)
+
+    def board_row(self, run_id: str) -> BoardRowDetails | None:
+        """The leaderboard's row that counts this run, with its runs; None if the run was not recorded."""
+        with self._store.moment() as cur:
+            return board_row(cur, run_id)
 
     def newest_dots(self, query: BoardQuery, rows: Sequence[BoardRow], limit: int) -> Mapping[str, tuple[RunDot, ...]]:
         """Up to `limit` of the newest valid runs of each row, in time order, by the row's latest run."""

@@ -52,9 +52,9 @@ def test_two_rows_are_ticked_and_compared_by_keyboard(
 
 
 @pytest.mark.parametrize("before", [(), ("Space",), ("Space", "ArrowUp", "Space", "ArrowDown")])
-@pytest.mark.parametrize("view", ["runs", "groups"])
+@pytest.mark.parametrize(("view", "page"), [("runs", "live"), ("groups", "configuration")])
 def test_enter_opens_the_row_whatever_is_ticked(
-    console: ConsoleProcess, window: OpenWindow, before: tuple[str, ...], view: str
+    console: ConsoleProcess, window: OpenWindow, before: tuple[str, ...], view: str, page: str
 ) -> None:
     visit = window(console)
     visit.open(f"/leaderboard?show={view}")
@@ -67,7 +67,7 @@ def test_enter_opens_the_row_whatever_is_ticked(
     press(visit, *before)
     visit.page.keyboard.press("Enter")
 
-    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
+    expect(visit.page).to_have_url(re.compile(rf"/{page}\?.*run="))
     assert href
     assert href.partition("run=")[2].partition("&")[0] in visit.page.url
     assert visit.troubles() == []

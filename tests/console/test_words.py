@@ -40,6 +40,7 @@ from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, HISTORY_SORTS, RU
 from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.values import Validity
 from pages._ui.compare.comparability import DECISIVE, KINDS
+from pages._ui.configuration.details import NUMBERS
 from pages._ui.configure.form import CHECKED
 from pages._ui.home.first_steps import STEPS
 from pages._ui.home.overview import TILES
@@ -75,6 +76,7 @@ NAMED_BY_VALUES = (
     | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
     | _family("menu", filter(None, navigation.SECTIONS))
     | _family("search", SOURCES)
+    | _family("configuration", NUMBERS)
     | _family("home", [f"step_{step}{part}" for step, _ in STEPS for part in ("", "_help")])
     | _family("home", [f"tile_{tile}{part}" for tile in TILES for part in ("", "_help")])
     | _family("home", [f"{key}{part}" for key in ("slower", "faster") for part in ("", "_since")])

@@ -23,7 +23,7 @@ from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.formats import whole_name
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
-from pages._ui.shell.navigation import COMPARE, LEADERBOARD, LIVE, link
+from pages._ui.shell.navigation import COMPARE, CONFIGURATION, LEADERBOARD, LIVE, link
 from pages._ui.shell.row_keys import LINKS, openable
 from pages._ui.shell.tables import Width, columns, height_of
 from pages._ui.shell.words import t
@@ -211,7 +211,10 @@ def show_links(run_ids: Sequence[str], by: ComparedBy) -> None:
     if len(run_ids) <= MAX_COMPARED:
         with st.container(horizontal=True, vertical_alignment="center", key=LINKS):
             for run_id in dict.fromkeys(run_ids):
-                link(LIVE, t("board.open", run=run_id), {"run": run_id})
+                if by is ComparedBy.ROWS:
+                    link(CONFIGURATION, t("board.open_configuration", run=run_id), {"run": run_id})
+                else:
+                    link(LIVE, t("board.open", run=run_id), {"run": run_id})
             if len(run_ids) == 1:
                 show_clone_button(run_ids[0], key="ticked")
     if MIN_COMPARED <= len(run_ids) <= MAX_COMPARED:

@@ -22,8 +22,10 @@ SCALING = FOLDER / "scaling.py"
 HISTORY = FOLDER / "history.py"
 IMPORT = FOLDER / "import.py"
 HEALTH = FOLDER / "health.py"
+CONFIGURATION = FOLDER / "configuration.py"
 
-# The menu: sections by key of their text, and their pages in the order of the work. Lists of runs lead to LIVE.
+# The menu: sections by key of their text, and their pages in the order of the work. Lists of runs lead to LIVE,
+# and rows of the leaderboard to CONFIGURATION.
 SECTIONS = {
     "": (HOME,),
     "run": (CONFIGURE, RUNS, SERIES, REGION),
@@ -42,6 +44,7 @@ ICONS = {
     COMPARE: ":material/balance:",
     SCALING: ":material/hub:",
     HISTORY: ":material/timeline:",
+    CONFIGURATION: ":material/memory:",
     IMPORT: ":material/upload_file:",
     HEALTH: ":material/monitor_heart:",
 }

@@ -1,0 +1,87 @@
+"""One row of the leaderboard with everything behind it: its benchmark's other rows, its runs, people and node hours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.model.columns import GROUP_KEYS
+from aisbench_core.warehouse.answers.board import leaderboard
+from aisbench_core.warehouse.answers.boards import BoardRow
+from aisbench_core.warehouse.answers.group_statistics import group_id
+from aisbench_core.warehouse.records.rows import aware
+from aisbench_core.warehouse.records.runs import by_ids
+from aisbench_core.warehouse.values import BoardQuery, RunRow
+
+# Rows of one benchmark that are ranked, and the newest runs of the row that are listed.
+MAX_ROWS, MAX_RUNS = 10_000, 100
+
+_RUNS = f"select run_id from runs where group_id = ? order by created_at desc, run_id limit {MAX_RUNS}"
+
+_FACTS = """
+    select count(*), min(created_at), max(created_at),
+        list_sort(list(distinct created_by) filter (where created_by <> ''))
+    from runs where group_id = ?
+"""
+
+_HOURS = """
+    select profile, flavor, coalesce(sum(node_count * duration_s), 0) / 3600
+    from runs where group_id = ? and origin = 'launched' group by all
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRowDetails:
+    """A row of the leaderboard. `best` is its benchmark's fastest row, `ranked` how many rows have a rank there.
+
+    `runs`: the newest MAX_RUNS of `total`, valid or not. `node_hours`: of launched runs, by profile and flavor."""
+
+    row: BoardRow
+    best: BoardRow
+    ranked: int
+    runs: tuple[RunRow, ...]
+    total: int
+    first_at: datetime
+    last_at: datetime
+    people: tuple[str, ...]
+    node_hours: Mapping[tuple[str, str], float]
+
+
+def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
+    """The row that counts this run; None if there is no such run. The cursor sees one moment."""
+    named = by_ids(cur, [run_id])
+    if not named:
+        return None
+    run = named[0]
+    group = group_id({name: getattr(run, name) for name in GROUP_KEYS})
+    query = BoardQuery(
+        run.region,
+        rehearsal=run.rehearsal,
+        fingerprint=run.fingerprint,
+        synthetic_data=run.synthetic_data,
+        include_invalid=True,
+        limit=MAX_ROWS,
+    )
+    rows = [row for row in leaderboard(cur, query).rows if row.throughput_unit == run.throughput_unit]
+    row = next(row for row in rows if _group_of(row, run.region) == group)
+    total, first_at, last_at, people = cur.execute(_FACTS, [group]).fetchall()[0]
+    ids = [newest for (newest,) in cur.execute(_RUNS, [group]).fetchall()]
+    by_id = {one.run_id: one for one in by_ids(cur, ids)}
+    hours = {(profile, flavor): spent for profile, flavor, spent in cur.execute(_HOURS, [group]).fetchall()}
+    ranked = [one for one in rows if one.rank_from is not None]
+    return BoardRowDetails(
+        row,
+        max(ranked, key=lambda one: one.throughput or 0.0, default=row),
+        len(ranked),
+        tuple(by_id[one] for one in ids),
+        total,
+        aware(first_at),
+        aware(last_at),
+        tuple(people or ()),
+        hours,
+    )
+
+
+def _group_of(row: BoardRow, region: str) -> int:
+    return group_id({"region": region} | {name: getattr(row, name) for name in GROUP_KEYS if name != "region"})

@@ -1,0 +1,167 @@
+"""The parts of the page of one benchmark configuration; the URL names it by any of its runs."""
+
+import streamlit as st
+
+from aisbench_core.formats import MISSING, money, nodes_and_cards, number, signed
+from aisbench_core.model import Origin
+from aisbench_core.warehouse.answers.board_row import BoardRowDetails
+from aisbench_core.warehouse.answers.boards import BoardRow, hardware
+from aisbench_core.warehouse.answers.histories import Trend, TrendRow
+from aisbench_core.warehouse.values import BoardQuery, RunRow
+from pages._ui.history import trend_charts
+from pages._ui.home.changes import BADGES
+from pages._ui.leaderboard.rows import run_cells
+from pages._ui.scaling import curve_charts
+from pages._ui.scaling.choice import curve_names, selection_of
+from pages._ui.shell import charts, navigation
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.errors import end_page, plain
+from pages._ui.shell.filters import region_key
+from pages._ui.shell.formats import when
+from pages._ui.shell.status import heading, title_tab
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+NUMBERS = ("median", "per_card", "rank", "relation", "valid")  # at the top of the page
+RATES = ("median", "per_card")
+VISIBLE = 12  # rows of the table of runs that are visible at a time
+
+
+def show_configuration() -> None:
+    title = heading()
+    title.title(t("configuration.title"))  # until it is known that there is such a run
+    run_id = st.query_params.get("run", "")
+    found = cached(core().warehouse.board_row, run_id) if run_id else None
+    if found is None:
+        unknown = t("configuration.unknown", run=plain(run_id)) if run_id else t("configuration.none")
+        st.info(unknown, icon=":material/search:")
+        navigation.link(navigation.LEADERBOARD, t("menu.leaderboard"), {})
+        end_page()
+    row, newest = found.row, found.runs[0]
+    name = f"{row.model or row.workload} · {hardware(row)} · {nodes_and_cards(row.node_count, row.cards_per_node)}"
+    title.title(plain(name))
+    title_tab(name)
+    data = t("board.synthetic") if row.synthetic_data else row.dataset
+    facts = (f"{row.framework} {row.framework_version}", data, row.workload, t(f"origin.{row.origin}"), row.system)
+    st.caption(plain(" · ".join(filter(None, facts))))
+    _show_numbers(found)
+    _show_links(found, newest)
+    trend = _trend_of(newest)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.header(t("menu.history"))
+        _show_history(trend, newest)
+    with right:
+        st.header(t("menu.scaling"))
+        _show_scaling(newest)
+    st.header(t("configuration.runs"))
+    show_table([run_cells(run, row.throughput_unit) for run in found.runs], t("configuration.runs"), visible=VISIBLE)
+    if found.total > len(found.runs):
+        st.caption(t("configuration.newest", shown=len(found.runs), total=f"{found.total:,}"))
+    st.header(t("configuration.about"))
+    _show_people(found)
+    _show_system(row)
+
+
+def _show_numbers(found: BoardRowDetails) -> None:
+    row, unit = found.row, t.unit(found.row.throughput_unit)
+    values = (
+        (number(row.throughput), None),
+        (number(row.per_card), None),
+        (f"{row.rank} / {found.ranked}" if row.rank else MISSING, t("board.rank_about")),
+        (_relation(row, found.best), t("configuration.relation_help")),
+        (f"{row.runs} / {found.total}", t("configuration.valid_help")),
+    )
+    for column, name, (value, help_text) in zip(st.columns(len(values)), NUMBERS, values, strict=True):
+        label = t(f"configuration.{name}")
+        column.metric(t.with_unit(label, unit) if name in RATES else label, value, border=True, help=help_text)
+    if row.ci_low is not None and row.ci_high is not None:
+        low, high = number(row.ci_low), number(row.ci_high, unit)
+        st.caption(t("configuration.interval", low=low, high=high))
+
+
+def _relation(row: BoardRow, best: BoardRow) -> str:
+    if row.throughput is None or not best.throughput:
+        return MISSING
+    return t("board.is_best") if row is best or row == best else signed(row.throughput / best.throughput - 1, 1)
+
+
+def _show_links(found: BoardRowDetails, newest: RunRow) -> None:
+    row = found.row
+    with st.container(horizontal=True, vertical_alignment="center"):
+        board = {"region": region_key(newest), "show": "groups", "benchmark": row.fingerprint}
+        navigation.link(navigation.LEADERBOARD, t("configuration.board"), board)
+        typical = row.median_run_id
+        if typical:
+            navigation.link(navigation.LIVE, t("configuration.typical"), {"run": typical})
+        if typical and found.best.median_run_id and found.best != row:
+            selection = {"ids": [found.best.median_run_id, typical], "by": "rows"}
+            navigation.link(navigation.COMPARE, t("configuration.with_best"), selection)
+
+
+def _trend_of(newest: RunRow) -> TrendRow | None:
+    trend = Trend.of(newest)
+    query = BoardQuery(
+        newest.region,
+        rehearsal=newest.rehearsal,
+        fingerprint=newest.fingerprint,
+        flavors=(newest.flavor,) if newest.flavor else (),
+        limit=200,
+    )
+    return next((row for row in cached(core().warehouse.trends, query).rows if row.group == trend), None)
+
+
+def _show_history(trend: TrendRow | None, newest: RunRow) -> None:
+    history = cached(core().warehouse.history, trend) if trend else None
+    metric = next((metric for metric in history.metrics if metric.name == "throughput"), None) if history else None
+    if trend is None or history is None or metric is None:
+        st.caption(t("history.nothing_measured"))
+        return
+    outcome = history.verdict.outcome
+    colour, icon = BADGES[outcome]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(t(f"outcome.{outcome.name.lower()}"), color=colour, icon=icon)
+        selection = {"region": region_key(newest), "group": trend.group.id}
+        navigation.link(navigation.HISTORY, t("configuration.open_history"), selection)
+    drawing = trend_charts.over_time(history, metric, charts.ink())
+    charts.draw(drawing, text=t("history.chart_time", metric=t("metric.throughput")))
+
+
+def _show_scaling(newest: RunRow) -> None:
+    curve = cached(core().warehouse.curve, newest)
+    if len(curve.points) < 2:  # one node count is no curve
+        st.caption(t("configuration.no_curve"))
+        return
+    navigation.link(navigation.SCALING, t("configuration.open_scaling"), selection_of(newest, curve))
+    names = curve_names([curve])
+    drawing = curve_charts.throughput([(names[curve.query.id], curve)], curve.largest)
+    charts.draw(drawing, text=t("configuration.chart_scaling"))
+
+
+def _show_system(row: BoardRow) -> None:
+    """What all its runs have in common; the description that people wrote is on the page of each run."""
+    facts = {
+        "accelerator": row.accelerator,
+        "pool_id": row.pool_id,
+        "mode": t(f"mode.{row.mode}"),
+        "image": row.image,
+        "code_sha256": row.code_sha256,
+        "dataset_sha256": row.dataset_sha256,
+        "fingerprint": row.fingerprint,
+    }
+    named = {t.field(name): value for name, value in facts.items() if value}
+    show_table(
+        [{t("configuration.field"): name, t("configuration.value"): value} for name, value in named.items()],
+        t("configuration.about"),
+    )
+
+
+def _show_people(found: BoardRowDetails) -> None:
+    """Who measured it, when, what it took, and the system that they described."""
+    when_measured = {"first": when(found.first_at, "%Y-%m-%d"), "last": when(found.last_at, "%Y-%m-%d")}
+    st.markdown(t("configuration.who", people=plain(", ".join(found.people) or MISSING), **when_measured))
+    if found.row.origin is Origin.LAUNCHED:
+        hours = number(sum(found.node_hours.values()), digits=3)
+        spent = {} if found.row.rehearsal else core().regions.cost(found.node_hours)
+        amounts = " + ".join(money(amount, currency) for currency, amount in spent.items())
+        st.markdown(t("configuration.cost", hours=hours) + (t("configuration.spent", money=amounts) if amounts else ""))

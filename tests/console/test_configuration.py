@@ -1,0 +1,46 @@
+"""The page of a leaderboard row: its numbers at a glance, and the ways on."""
+
+from pathlib import Path
+
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from tests.console.conftest import OpenPage, drawn, texts
+
+
+def test_a_row_shows_its_rank_history_curve_and_runs(open_page: OpenPage, used: Path) -> None:
+    store = Warehouse(used / "warehouse.duckdb")
+    region = store.regions()[0]
+    rows = store.leaderboard(BoardQuery(region.region, rehearsal=region.rehearsal)).rows
+    row = next(row for row in rows if row.throughput is not None and row.rank_from is not None)
+
+    app = open_page("configuration", run=row.latest_run_id)
+
+    shown = {metric.label: metric.value for metric in app.metric}
+    unit = row.throughput_unit
+    assert list(shown) == [f"Median ({unit})", f"Per card ({unit})", "Rank", "Vs. best", "Valid runs"]
+    assert shown["Rank"].startswith(f"{row.rank} / ")
+    assert shown["Valid runs"].startswith(f"{row.runs} / ")
+    assert drawn(app)
+    runs = next(table.value for table in app.dataframe if "Run" in table.value)
+    assert row.latest_run_id in list(runs["Run"])
+    assert "Measured by" in texts(app)
+    assert not app.exception
+
+
+def test_a_page_without_a_run_or_with_an_unknown_one_says_what_to_do(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    assert "Tick a row of the leaderboard" in texts(open_page("configuration"))
+    unknown = open_page("configuration", run="nobody")
+
+    assert "No recorded run nobody." in texts(unknown)
+    assert not unknown.exception
+
+
+def test_every_run_of_the_console_has_a_configuration(open_page: OpenPage, used: Path) -> None:
+    with Warehouse(used / "warehouse.duckdb").cursor() as cur:
+        run_ids = [run_id for (run_id,) in cur.execute("select run_id from runs order by run_id").fetchall()]
+
+    for run_id in run_ids[:8]:
+        app = open_page("configuration", run=run_id)
+        assert not app.exception
+        assert len(app.metric) == 5
