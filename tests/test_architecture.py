@@ -81,7 +81,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.statistics.difference", "aisbench_core.statistics.summary"),
         "aisbench_core.system.descriptions",
         "aisbench_core.warehouse.answers.activity",
-        "aisbench_core.warehouse.answers.boards",
+        *("aisbench_core.warehouse.answers.board_row", "aisbench_core.warehouse.answers.boards"),
         "aisbench_core.warehouse.answers.compared",
         "aisbench_core.warehouse.answers.configurations",
         "aisbench_core.warehouse.exports",

@@ -105,4 +105,4 @@ def press(visit: Visit, *keys: str) -> None:
 
 def shown(visit: Visit) -> Locator:
     """The links to the ticked rows."""
-    return visit.keyed("open-ticked").get_by_role("link", name=re.compile("^Show "))
+    return visit.keyed("open-ticked").get_by_role("link", name=re.compile("^(Show|Open) "))
