@@ -27,14 +27,15 @@ PROBLEM = "form-problem"  # where the session has the error of a refused change 
 class Form:
     """What the widgets show: the draft's spec, also with the manifest's defaults filled in, and its findings.
 
-    `flavors` are the region's, `flavors_missing` says why there are none, `own_flavor` is the profile's;
-    `comments` stand above parameters in the draft."""
+    `profile` is the name of the profile, empty if there is none. `flavors` are the region's, `flavors_missing` says why
+    there are none, `own_flavor` is the profile's; `comments` stand above parameters in the draft."""
 
     spec: RunSpec
     filled: RunSpec
     workload: Workload
     edition: Edition
     findings: Sequence[Finding]
+    profile: str
     flavors: Sequence[Flavor]
     flavors_missing: str
     own_flavor: str
@@ -131,7 +132,7 @@ def _step(parameter: Parameter) -> float:
 
 def bound_field(field: str, value: Any) -> dict[str, Any]:
     """Arguments for a text, number or toggle that shows this value and stores changes in the page's draft."""
-    return widgets.field(f"spec.{field}", value, _storing(field))
+    return widgets.field(f"spec.{field}", value, storing(field))
 
 
 def bound_choice(
@@ -140,10 +141,11 @@ def bound_choice(
     """Arguments for a select box that shows this value and stores changes in the page's draft.
 
     `any_value`: what is typed is stored, too."""
-    return widgets.single_choice(f"spec.{field}", options, value, _storing(field), titles, any_value=any_value)
+    return widgets.single_choice(f"spec.{field}", options, value, storing(field), titles, any_value=any_value)
 
 
-def _storing(field: str) -> widgets.Store:
+def storing(field: str) -> widgets.Store:
+    """Stores what a person enters or chooses for this field in the page's draft."""
     return changing(lambda spec, value: drafts.with_field(spec, field, value))
 
 

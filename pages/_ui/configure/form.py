@@ -18,11 +18,13 @@ from pages._ui.configure.fields import (
     choice_field,
     number_field,
     parameter,
+    storing,
     switch_field,
     text_field,
 )
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.software import show_software
+from pages._ui.region.picker import show_directory_picker, show_engine_picker, show_pool_picker
 from pages._ui.runs import cards
 from pages._ui.shell import widgets
 from pages._ui.shell.core import core
@@ -57,6 +59,7 @@ def _form(draft: drafts.SpecDraft, spec: RunSpec, profile: str) -> Form:
         workload=workload,
         edition=workload.edition(spec.framework_version),
         findings=core().preflight.offline(spec, profile) if profile else (),
+        profile=profile,
         flavors=flavors,
         flavors_missing=reason,
         own_flavor=core().regions.profile(profile).flavor if profile else "",
@@ -132,6 +135,7 @@ def _resources(form: Form) -> None:
         choice_field(form, "mode", {mode: t(f"mode.{mode}") for mode in Mode})
     with right:
         text_field(form, "pool_id")
+        show_pool_picker(form.profile, storing("pool_id"))
 
 
 def _flavor(form: Form) -> None:
@@ -157,13 +161,16 @@ def _input(form: Form, channel: Channel) -> None:
     dataset = form.workload.dataset
     field = f"inputs.{channel.name}"
     entries = ", ".join(dataset.required) or "–"
-    st.text_input(
-        t("field.input_optional" if dataset.optional else "field.input", name=channel.name),
-        help=t("field.input_help", dataset=plain(dataset.name), entries=plain(entries)),
-        placeholder="/bucket/directory/",
-        live=True,
-        **widgets.field(f"spec.{field}", channel.path, changing(partial(_with_input, channel.name))),
-    )
+    store = changing(partial(_with_input, channel.name))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(
+            t("field.input_optional" if dataset.optional else "field.input", name=channel.name),
+            help=t("field.input_help", dataset=plain(dataset.name), entries=plain(entries)),
+            placeholder="/bucket/directory/",
+            live=True,
+            **widgets.field(f"spec.{field}", channel.path, store),
+        )
+        show_directory_picker(field, channel.path, form.profile, store)
     show_field_findings(form.findings, field)
 
 
@@ -210,9 +217,11 @@ def _more(form: Form) -> None:
     with left:
         for field in ("name", "description", "log_path"):
             text_field(form, field)
+        show_directory_picker("log_path", form.filled.log_path, form.profile, storing("log_path"))
     with right:
         for field in ("engine_name", "engine_version", "image_url", "command"):
             text_field(form, field)
+        show_engine_picker(form.profile, changing(_with_engine))
         text_field(form, "working_dir")
     with left:
         text_field(form, "local_code_dir")
@@ -220,6 +229,11 @@ def _more(form: Form) -> None:
         with column:
             number_field(form, field)
     _recovery(form)
+
+
+def _with_engine(spec: RunSpec, engine: tuple[str, str]) -> RunSpec:
+    name, version = engine
+    return spec.model_copy(update={"engine_name": name, "engine_version": version})
 
 
 def _recovery(form: Form) -> None:

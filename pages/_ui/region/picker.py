@@ -1,0 +1,127 @@
+"""Pickers beside fields: a directory, pool or engine of the region fills the field by a click."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import streamlit as st
+
+from pages._ui.region.answers import query_region
+from pages._ui.shell import url
+from pages._ui.shell.callbacks import whole
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import plain, show_sentence
+from pages._ui.shell.widgets import Store
+from pages._ui.shell.words import t
+
+MAX_NAME = 60  # letters of a directory's name on its button
+CHOICES = 25  # of one page of a list
+MAX_OBJECTS = 5  # names that are shown of a directory's objects: enough to recognise a dataset
+
+
+def show_directory_picker(field: str, path: str, profile: str, store: Store) -> None:
+    """*Browse*: the directories of the region's object store, from the field's path or the profile's bucket on."""
+    if not profile:
+        return
+    key = f"browse-{field}"
+    # What is inside is only drawn, and the region only asked, while it is open.
+    with st.popover(t("picker.browse"), icon=":material/folder_open:", key=key, on_change="rerun") as popover:
+        if popover.open:
+            _show_directory(key, path, profile, store)
+
+
+def _show_directory(key: str, path: str, profile: str, store: Store) -> None:
+    bucket = f"/{core().regions.profile(profile).bucket}/"
+    directory, after = st.session_state.get(_position(key, profile), (path or bucket, ""))
+    answer = query_region(core().region_files.page, profile, directory, after)
+    if answer.error:
+        show_sentence(answer.error)
+        _button(key, t("picker.bucket"), "database", profile, bucket)
+        return
+    page = answer.value
+    st.code(page.path, language=None, wrap_lines=True)
+    with st.container(horizontal=True):
+        arguments = (key, page.path, store)
+        st.button(t("picker.use"), key=f"{key}-use", type="primary", on_click=choose_value, args=arguments)
+        if page.path.count("/") > 2:  # a bucket's path is /bucket/
+            _button(key, t("picker.up"), "arrow_upward", profile, page.path[: page.path.rstrip("/").rfind("/") + 1])
+    for entry in page.entries:
+        if entry.is_directory:
+            _button(key, plain(entry.name[:MAX_NAME]), "folder", profile, entry.path)
+    objects = [plain(entry.name[:MAX_NAME]) for entry in page.entries if not entry.is_directory]
+    if objects:
+        more = " …" if len(objects) > MAX_OBJECTS else ""
+        st.caption(t("picker.objects", names=", ".join(objects[:MAX_OBJECTS]) + more))
+    elif not page.entries:
+        st.caption(t("region.empty"))
+    if page.next_after:
+        _button(key, t("region.next_page"), "chevron_right", profile, page.path, page.next_after)
+
+
+def _button(key: str, label: str, icon: str, profile: str, path: str, after: str = "") -> None:
+    arguments = (_position(key, profile), path, after)
+    name = f"{key}-to-{path}-{after}"
+    st.button(label, key=name, icon=f":material/{icon}:", type="tertiary", on_click=browse_directory, args=arguments)
+
+
+def _position(key: str, profile: str) -> str:
+    return f"{key}-at-{profile}"
+
+
+@whole
+def browse_directory(position: str, path: str, after: str) -> None:
+    """Show another directory, or another page of it."""
+    st.session_state[position] = (path, after)
+
+
+@whole
+def choose_value(key: str, value: Any, store: Store) -> None:
+    """Fill the field, and close the picker."""
+    store(value)
+    st.session_state[key] = False
+
+
+def show_pool_picker(profile: str, store: Store) -> None:
+    """*Choose* for the field of the pool: dedicated pools with their free nodes."""
+
+    def choices() -> Iterator[tuple[str, str]]:
+        for row in _answered(core().region_resources.pools, profile) or ():
+            pool = row.pool
+            known = None not in (pool.free_nodes, pool.total_nodes)
+            free = t("picker.free", free=pool.free_nodes, total=pool.total_nodes) if known else ""
+            yield pool.pool_id, " · ".join(filter(None, (plain(pool.name), free)))
+
+    _show_choices("pool_id", profile, choices, store)
+
+
+def show_engine_picker(profile: str, store: Store) -> None:
+    """*Choose* for both fields of the engine: the region's preset images."""
+
+    def choices() -> Iterator[tuple[tuple[str, str], str]]:
+        for engine in _answered(core().region_resources.engines, profile) or ():
+            yield (engine.name, engine.version), plain(f"{engine.name} {engine.version}")
+
+    _show_choices("engine", profile, choices, store)
+
+
+def _answered(query: Callable[[str], Any], profile: str) -> Any:
+    answer = query_region(query, profile)
+    if answer.error:
+        show_sentence(answer.error)
+    return answer.value
+
+
+def _show_choices(field: str, profile: str, choices: Callable[[], Iterator[tuple[Any, str]]], store: Store) -> None:
+    if not profile:
+        return
+    key = f"choose-{field}"
+    with st.popover(t("picker.choose"), icon=":material/cloud:", key=key, on_change="rerun") as popover:
+        if not popover.open:
+            return
+        offered = list(choices())
+        if not offered:
+            st.caption(t("region.nothing"))
+        pages = url.Pages(f"{key}-page", len(offered), CHOICES)
+        for index, (value, label) in enumerate(offered[pages.offset : pages.offset + CHOICES]):
+            arguments = (key, value, store)
+            st.button(label, key=f"{key}-{index}", type="tertiary", on_click=choose_value, args=arguments)
+        pages.show()
