@@ -29,7 +29,7 @@ drawn = core().warehouse.revision()
 regions = recorded_regions()
 # One line in a window of 1280 pixels, so that the first rows stand above the fold: what is chosen labels each control.
 with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", key="filter-bar"):
-    region = choose_region(regions, width=200, label_visibility="collapsed")
+    region = choose_region(regions, width=215, label_visibility="collapsed")
     view = board.choose_view()
     query = board.choose_board_query(region, view)
     names = block_columns.choose_columns(query) if view == "blocks" else []

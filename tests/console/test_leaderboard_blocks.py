@@ -164,6 +164,20 @@ def test_the_default_columns_in_any_order_are_left_out_of_the_address(open_page:
     assert "columns" not in app.query_params
 
 
+def test_long_flavors_leave_out_what_all_of_them_begin_with(open_page: OpenPage, data_dir: Path) -> None:
+    made = [
+        *a.records([80_000, 82_000, 81_000], "mid", flavor="modelarts.kat1.8xlarge.public", node_count=8),
+        *a.records([80_500, 81_500, 82_500], "mid2", flavor="modelarts.kat1.8xlarge", node_count=8),
+    ]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+
+    narrow, few = open_page("leaderboard"), open_page("leaderboard", columns=["rank", "flavor"])
+
+    assert list(table(narrow)["Flavor"]) == ["kat1.8xlarge", "kat1.8xlarge.public"]
+    assert "begins with modelarts" in json.loads(narrow.dataframe[0].proto.columns)["Flavor"]["help"]
+    assert list(table(few)["Flavor"]) == ["modelarts.kat1.8xlarge", "modelarts.kat1.8xlarge.public"]
+
+
 @pytest.mark.usefixtures("two_benchmarks")
 def test_unknown_columns_in_an_address_are_ignored_with_a_sentence(open_page: OpenPage) -> None:
     app = open_page("leaderboard", columns=["rank", "nonsense"])

@@ -13,6 +13,7 @@ from aisbench_core.warehouse.answers.boards import BoardRow, hardware, ties
 from aisbench_core.warehouse.answers.compared import RunDot
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.shell import url
+from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import hundredfold, rounded, when
 from pages._ui.shell.tables import NARROW, columns, number_format, text_width
 from pages._ui.shell.words import t
@@ -132,8 +133,12 @@ def relation(row: BoardRow, best: BoardRow) -> str:
 def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The chosen cells by the whole titles of their columns, and how Streamlit draws each column."""
     present = [name for name in _TITLES if name in names and any(name in row for row in cells)]
-    table = [{_title(name): row.get(name) for name in present} for row in cells]
     widths = _widths(cells, present)
+    prefix = _shared_prefix(cells) if _is_cut(cells, widths) else ""
+    if prefix:  # without it, the ends by which names differ are seen
+        cells = [{**row, "flavor": row["flavor"].removeprefix(prefix)} for row in cells]
+        widths = _widths(cells, present)
+    table = [{_title(name): row.get(name) for name in present} for row in cells]
     config = columns(table, {_title(name): width for name, width in widths.items()})
     if "trend" in present:
         config[_title("trend")] = st.column_config.LineChartColumn(width=widths["trend"])
@@ -145,7 +150,19 @@ def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[
         )
     for name in present:
         config[_title(name)] |= {"label": _header(name), "help": _help(name)}
+    if prefix and "flavor" in present:
+        config[_title("flavor")]["help"] = t("board.flavor_prefix", prefix=plain(prefix))
     return table, config
+
+
+def _is_cut(cells: Sequence[Mapping[str, Any]], widths: Mapping[str, int]) -> bool:
+    return any(widths.get("flavor", 0) < round(_SCALE * text_width(row["flavor"])) for row in cells)
+
+
+def _shared_prefix(cells: Sequence[Mapping[str, Any]]) -> str:
+    """The first part of all names, such as "modelarts."; empty where they differ in it or have no other."""
+    firsts = {"".join(row["flavor"].partition(".")[:2]) for row in cells}
+    return first if len(firsts) == 1 and (first := firsts.pop()).endswith(".") else ""
 
 
 def _title(name: str) -> str:

@@ -52,7 +52,7 @@ def choose_view() -> str:
         views.__getitem__,
         default=default,
         resets=["page", "sort", "order", "size"],
-        width=165,
+        width=150,
         label_visibility="collapsed",
     )
 
