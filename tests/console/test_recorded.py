@@ -37,7 +37,7 @@ def test_the_leaderboard_marks_imported_results(open_page: OpenPage, imported: P
 
     app = open_page("leaderboard", region="imported")
 
-    assert list(app.dataframe[0].value["Origin"]) == ["imported, unverified"]
+    assert list(app.dataframe[0].value["Rank"]) == ["imported, unverified"]
 
 
 def test_the_leaderboard_can_show_one_origin_only(open_page: OpenPage, imported: Path) -> None:
