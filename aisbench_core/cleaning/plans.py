@@ -39,6 +39,11 @@ class CleaningPlan:
         """In bytes."""
         return sum(item.size for item in self.items)
 
+    @property
+    def free(self) -> Self:
+        """The plan without the parts that must stay."""
+        return self.only(set(RunPart) - {obstacle.part for obstacle in self.obstacles})
+
     def only(self, parts: Collection[RunPart]) -> Self:
         """The plan for some of the parts."""
         return replace(

@@ -39,33 +39,18 @@ class Cleaning:
     def plan(self, run_id: str, parts: Collection[RunPart] = tuple(RunPart)) -> CleaningPlan:
         """What these parts hold, and which of them must stay; nothing is changed. Raises CloudError, ConfigError."""
         run = self.ledger.get(run_id)
-        if not run.state.is_terminal:
-            reason = Message("the run has not ended: it is {state}", state=run.state)
-            return CleaningPlan(
-                run.run_id, obstacles=tuple(Obstacle(part, reason) for part in RunPart if part in parts)
-            )
-        items: list[RemovalItem] = []
-        obstacles: list[Obstacle] = []
-        for part in (part for part in RunPart if part in parts):
-            try:
-                items += self._items(run, part)
-            except SpecError as error:
-                obstacles.append(Obstacle(part, error.problems[0].message))
-        return CleaningPlan(run.run_id, tuple(items), tuple(obstacles))
+        return _whole(run, [self._part(run, part, parts) for part in RunPart if part in parts])
 
     def survey(self, run_id: str, parts: Collection[RunPart] = tuple(RunPart)) -> CleaningPlan:
         """Like `plan`, but a part that cannot be looked up, as its region does not answer, is one that stays."""
-        items: list[RemovalItem] = []
-        obstacles: list[Obstacle] = []
+        run = self.ledger.get(run_id)
+        found: list[CleaningPlan] = []
         for part in (part for part in RunPart if part in parts):
             try:
-                found = self.plan(run_id, [part])
+                found.append(self._part(run, part, parts))
             except (CloudError, ConfigError, ResultError) as error:
-                obstacles.append(Obstacle(part, error.sentence))
-            else:
-                items += found.items
-                obstacles += found.obstacles
-        return CleaningPlan(self.ledger.get(run_id).run_id, tuple(items), tuple(obstacles))
+                found.append(CleaningPlan(run.run_id, obstacles=(Obstacle(part, error.sentence),)))
+        return _whole(run, found)
 
     def due(self) -> Iterator[CleaningPlan]:
         """A survey of each run that the settings keep no longer, oldest first."""
@@ -91,6 +76,17 @@ class Cleaning:
             done.append(self._remove(run, item, actor, on_progress))
         self._add_to_record(run)
         return done
+
+    def _part(self, run: Run, part: RunPart, parts: Collection[RunPart]) -> CleaningPlan:
+        """The plan for one of the parts."""
+        try:
+            if not run.state.is_terminal:
+                raise _stays(run, "state", Message("the run has not ended: it is {state}", state=run.state))
+            if part in IN_OBS and not set(IN_OBS) <= set(parts):
+                self._require_distinct(run)
+            return CleaningPlan(run.run_id, tuple(self._items(run, part)))
+        except SpecError as error:
+            return CleaningPlan(run.run_id, obstacles=(Obstacle(part, error.problems[0].message),))
 
     def _items(self, run: Run, part: RunPart) -> list[RemovalItem]:
         """What a part holds. Raises SpecError if it must stay."""
@@ -148,8 +144,6 @@ class Cleaning:
             if now.objects > item.objects or now.size > item.size:
                 message = Message("{path} holds more than was shown", path=item.path)
                 raise StaleRun(message, Message("look at the sizes again"))
-        if len(set(parts) & set(IN_OBS)) == 1:
-            self._require_distinct(run)
 
     def _own(self, run: Run, part: RunPart) -> tuple[str, ...]:
         if part is RunPart.FOLDER:
@@ -254,6 +248,11 @@ def _held(objects: ObjectStore, path: str) -> tuple[int, int]:
         count += len(page)
         size += sum(stat.size for stat in page)
     return count, size
+
+
+def _whole(run: Run, plans: Sequence[CleaningPlan]) -> CleaningPlan:
+    items = tuple(item for plan in plans for item in plan.items)
+    return CleaningPlan(run.run_id, items, tuple(obstacle for plan in plans for obstacle in plan.obstacles))
 
 
 def _stays(run: Run, field: str, reason: Message) -> SpecError:

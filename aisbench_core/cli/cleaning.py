@@ -41,7 +41,7 @@ def clean(
 
     Sizes are printed first. The record stays: the run on its page, its result, samples and events. After an
     interruption, run the same command again. Exit code 2 if something of a named run must stay; nothing of it is
-    removed then. With --retention, such runs are listed and left alone.
+    removed then. With --retention, such parts are listed and left alone.
     """
     from aisbench_core.model import RunPart
 
@@ -58,7 +58,7 @@ def clean(
     display.message(_planned(plans))
     _end_if_refused(plans, retention)
     _confirm(plans, yes)
-    removed = _clean(core, [plan for plan in plans if not plan.obstacles])
+    removed = _clean(core, [plan.free for plan in plans])
     display.result({"plans": plans, "removed": removed}, as_json, lambda: _removed(removed))
 
 
@@ -68,7 +68,7 @@ def _clean(core: "Core", plans: "list[CleaningPlan]") -> "dict[str, list[Removal
 
 
 def _confirm(plans: "list[CleaningPlan]", yes: bool) -> None:
-    size = sum(plan.size for plan in plans if not plan.obstacles)
+    size = sum(plan.free.size for plan in plans)
     if not yes and any(plan.items for plan in plans):
         click.confirm(f"Remove {formats.size(size)}? This cannot be undone.", abort=True, err=True)
 

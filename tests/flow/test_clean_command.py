@@ -1,9 +1,12 @@
 """`aisbench clean`: sizes first, then a question, then the removal; afterwards every command still works."""
 
 import json
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from aisbench_core.running.ledger import Ledger
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD
 from tests.sandbox_process import SandboxProcess
@@ -75,3 +78,24 @@ def test_retention_without_settings_removes_nothing(shell: CommandLine) -> None:
     done = shell.type("clean", "--retention", "--dry-run", "--json")
 
     assert json.loads(done.stdout) == {"plans": [], "removed": []}
+
+
+def test_retention_leaves_alone_what_must_stay_and_removes_the_rest(
+    shell: CommandLine, sandbox: SandboxProcess, ended: str
+) -> None:
+    bucket = sandbox.profile["bucket"]
+    shared = shell.answer("run", *QUICK, "--set", f"log_path=/{bucket}/aisbench/output/", "--wait")["run"]["run_id"]
+    settings = shell.data_dir / "settings.yaml"
+    settings.write_text("keep_logs_days: 1\nkeep_folders_days: 1\n", "utf-8")
+    shell.environment["AISBENCH_SETTINGS"] = str(settings)
+    ledger = Ledger(shell.data_dir / "ledger.sqlite3")
+    for run_id in (ended, shared):
+        run = ledger.get(run_id)
+        ledger.advance(run, replace(run, ended_at=run.created_at - timedelta(days=2)))
+
+    done = shell.type("clean", "--retention", "--yes", "--json")
+
+    answer = json.loads(done.stdout)
+    assert (done.exit_code, "logs and outputs are in one directory" in done.stderr) == (0, True)
+    parts = {run_id: [removal["part"] for removal in removals] for run_id, removals in answer["removed"].items()}
+    assert parts == {ended: ["logs", "folder"], shared: ["folder"]}

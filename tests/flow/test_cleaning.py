@@ -198,7 +198,10 @@ def test_logs_among_the_outputs_are_not_removed_alone(bench: Bench) -> None:
     run = bench.follow(bench.launch(together))
     plan = bench.core.cleaning.plan(run.run_id, [RunPart.OUTPUTS, RunPart.LOGS])
 
+    assert bench.core.cleaning.survey(run.run_id).obstacles == ()
     for part in (RunPart.OUTPUTS, RunPart.LOGS):
+        (obstacle,) = bench.core.cleaning.plan(run.run_id, [part]).obstacles
+        assert "logs and outputs are in one directory" in obstacle.reason
         with pytest.raises(SpecError, match="logs and outputs are in one directory"):
             bench.core.cleaning.clean(plan.only([part]), TESTER)
     bench.core.cleaning.clean(plan, TESTER)
