@@ -127,5 +127,6 @@ def stop_by_name(visit: Visit) -> None:
     job.get_by_role("button", name="Stop…").click()
     visit.keyed("stop-job-yes").get_by_role("button").click()
     expect(visit.page.get_by_role("dialog")).to_have_count(0)
+    visit.open(f"/runs?q={JOB}")
     visit.page.get_by_role("link", name=re.compile(JOB)).first.click()
     expect_state(visit, "Stopped")
