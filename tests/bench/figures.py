@@ -38,6 +38,8 @@ times.
 * *Page*: a complete rerun, requested from a console process over the web socket: after the warehouse
   file changed, so that everything is queried again, and without a change. Sent is all that the socket transfers to
   a new visitor; memory is the maximum of the process.
+* *First paint*: from the address to the page's main answer in Chromium (20,000 runs; the browser has visited that
+  server before), the median of three, beside a Streamlit page that holds one line.
 """
 HEAD = "| figure | measured | goal | reached | beside | ratio |\n|---|---|---|---|---|---|\n"
 ROW = re.compile(r"^\| (?P<figure>[^|]+?) \|(?:[^|\n]*\|){5}$", re.MULTILINE)

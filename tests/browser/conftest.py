@@ -57,7 +57,7 @@ class Chromium:
         if self._windows is None:
             expect.set_options(timeout=WAIT_MS)
             playwright = self._end.enter_context(sync_playwright())
-            browser = playwright.chromium.launch(executable_path=_chromium(), args=[FEW_LOOKS])
+            browser = playwright.chromium.launch(executable_path=chromium(), args=[FEW_LOOKS])
             self._end.callback(browser.close)
             self._windows = Windows(browser)
         return self._windows
@@ -125,7 +125,8 @@ def _shown(visit: Visit) -> str:
         return str(error)
 
 
-def _chromium() -> str:
+def chromium() -> str:
+    """Where Chromium is; without it nothing can be looked at."""
     found = shutil.which("chromium")
     if not found:
         pytest.fail("the browser tests need chromium on the PATH (Debian: apt-get install chromium)", pytrace=False)

@@ -55,7 +55,7 @@ FIELD = Answer('[data-testid="stSelectbox"]', FIELD_PX)
 CHART = Answer('[data-testid="stVegaLiteChart"]', CHART_PX)
 
 PAGES: dict[str, tuple[Answer, ...]] = {
-    "home": (TILE, Answer("h2", FIELD_PX)),
+    "home": (Answer("h2", FIELD_PX), TILE),
     "configure": (FIELD, MESSAGE),
     "runs": (Answer('[class*="st-key-run-"]', FIELD_PX),),
     "live": (TILE,),
@@ -108,12 +108,12 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGrown]:
 @pytest.mark.parametrize("count", COUNTS)
 def test_the_main_answer_of_each_page_stands_above_the_fold(grown: OpenGrown, window: OpenWindow, count: int) -> None:
     console = grown(count)
-    addresses = _addresses(console)
+    at = addresses(console)
     visit = window(console)
     below: list[str] = []
 
     for name, answers in (OF_ONE if count == 1 else PAGES).items():
-        visit.open(addresses[name])
+        visit.open(at[name])
         below += [f"{name}: {text}" for text in (_below(answer, visit) for answer in answers) if text]
 
     assert below == []
@@ -126,7 +126,7 @@ def test_pages_of_many_runs_keep_nobody_out(grown: OpenGrown, window: OpenWindow
     visit = window(console, dark=dark)
     found: dict[str, list[str]] = {}
 
-    for name, address in _addresses(console).items():
+    for name, address in addresses(console).items():
         visit.open(address)
         found[name] = grave_violations(visit)
 
@@ -141,7 +141,7 @@ def test_on_a_phone_each_page_is_whole_and_its_action_in_reach(
     visit = window(console, width=PHONE, dark=dark)
     found: dict[str, list[str]] = {}
 
-    for name, address in _addresses(console).items():
+    for name, address in addresses(console).items():
         visit.open(address)
         assert_fits(visit)
         assert_reachable(visit, name)
@@ -163,8 +163,8 @@ def assert_reachable(visit: Visit, name: str) -> None:
     assert 0 <= box["x"] < box["x"] + box["width"] <= PHONE, f"{name}: {ACTIONS[name]}"
 
 
-def _addresses(console: ConsoleProcess) -> dict[str, str]:
-    """Where each page shows the newest runs."""
+def addresses(console: ConsoleProcess) -> dict[str, str]:
+    """Where each page shows the newest runs, by the names of PAGES."""
     newest = BoardQuery(REGION, sort="created_at", limit=4)
     rows = Warehouse(console.data_dir / "warehouse.duckdb").runs(newest).rows
     return {name: f"/{name}" for name in PAGES} | {
