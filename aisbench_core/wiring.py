@@ -79,7 +79,7 @@ class Core:
         self.runs = runs = Runs(
             settings, ledger, workloads, regions, launches, preflight, self.systems.take_over, clock
         )
-        self.jobs = Jobs(ledger, interactive, runs)
+        self.jobs = Jobs(ledger, interactive, runs, clock)
         self.files = RunFiles(settings.runs_dir, ledger)
         self.cleaning = Cleaning(settings, ledger, interactive, warehouse.record, clock)
         plans = SeriesFiles(settings.series_dir)

@@ -89,7 +89,7 @@ def main(debug: bool) -> None:  # read by _Commands when something fails
 for _command in (
     launching.run, launching.preflight, launching.spec, launching.clone, launching.diff, launching.reproduce,
     upstream.config, upstream.workload,
-    following.follow, runs.runs, runs.show, runs.stop, runs.collect, cleaning.clean, runs.note, runs.tag,
+    following.follow, runs.runs, runs.show, runs.stop, runs.priority, runs.collect, cleaning.clean, runs.note, runs.tag,
     series.series, runs.jobs, region.region, following.logs, upstream.system,
     importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,

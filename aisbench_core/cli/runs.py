@@ -105,6 +105,14 @@ def stop(run_id: str, as_json: bool) -> None:
 
 
 @command()
+@click.argument("value", metavar="1|2|3", type=click.IntRange(1, 3))
+def priority(run_id: str, value: int, as_json: bool) -> None:
+    """Change the priority of a run that waits in a dedicated pool: 3 is served first, and needs a permission."""
+    core = open_core(writing=True)
+    _print_change(core, core.jobs.set_priority(core.ledger.get(run_id).run_id, value, actor()), as_json)
+
+
+@command()
 def collect(run_id: str, as_json: bool) -> None:
     """Collect the results of a failed run again."""
     core = open_core(writing=True)

@@ -142,6 +142,11 @@ class Run:
         return RunState.STOPPING in MOVES[self.state] or self.can_give_up
 
     @property
+    def waits_in_pool(self) -> bool:
+        """Whether its job waits for nodes of a dedicated pool, where priorities decide."""
+        return self.state is RunState.QUEUED and bool(self.job_id and self.spec.pool_id)
+
+    @property
     def can_give_up(self) -> bool:
         """Whether the job has ended but its results cannot be fetched; `aisbench collect` tries again later."""
         return self.state is RunState.COLLECTING and self.is_retrying

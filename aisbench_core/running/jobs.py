@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, TrainingService
-from aisbench_core.errors import AuthFailed, CloudNotFound, CloudRejected, Problem, SpecError
+from aisbench_core.errors import AuthFailed, CloudNotFound, CloudRejected, CloudUnavailable, Problem, SpecError
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.model import Actor, Api, JobStatus, RegionJob
+from aisbench_core.model import Actor, Api, Clock, Event, JobStatus, Phase, RegionJob, Run
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.runs import Runs
 
 FIND = Message("find the job")
+MAX_PRIORITY = 3
+NOT_WAITING = Message("only a run that waits in a dedicated pool has a priority that can be changed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class Jobs:
     ledger: Ledger
     interactive: Connect
     runs: Runs
+    clock: Clock
 
     def active(self, profile: str, api: Api | None = None) -> list[RegionJob]:
         """The active jobs of the workspace, newest first; at most a few hundred."""
@@ -47,6 +51,31 @@ class Jobs:
         else:
             log_change(actor, f"stop job {job.status.name} of profile {profile}")
             self.interactive(profile, api).training.stop(job.status.job_id)
+
+    def set_priority(self, run_id: str, priority: int, actor: Actor) -> Run:
+        """Change the priority of a run whose job waits in a dedicated pool. Its spec stays as it was launched.
+
+        Raises RunNotFound, SpecError if it does not wait there, and CloudRejected if the region refuses."""
+        run = self.ledger.get(run_id)
+        if not 1 <= priority <= MAX_PRIORITY:
+            _refuse_priority(run, Message("must be 1 to {most}", most=MAX_PRIORITY), str(priority))
+        if not run.waits_in_pool:
+            _refuse_priority(run, NOT_WAITING, str(run.state))
+        log_change(actor, f"set the priority of {run.run_id} to {priority}")
+        training = self.interactive(run.profile, run.spec.api).training
+        try:
+            is_set = training.set_priority(run.job_id, priority)
+        except CloudUnavailable:
+            # The region refuses it with a code that also stands for another operation in progress.
+            phase = training.detail(run.job_id).phase
+            if phase in (Phase.CREATING, Phase.PENDING):
+                raise
+            _refuse_priority(run, NOT_WAITING, phase)
+        if not is_set:
+            _refuse_priority(run, Message("api {api} cannot change it", api=run.spec.api), str(priority))
+        message = Message("priority set to {priority} by {who}", priority=priority, who=actor.name)
+        self.ledger.note(Event.by(actor, run.run_id, self.clock(), message))
+        return run
 
     def delete(self, profile: str, job: RegionJob, actor: Actor, api: Api | None = None) -> None:
         """Delete an ended job; its output stays. Raises SpecError while it may still be running."""
@@ -84,3 +113,7 @@ def _no_job(name: str, version: int | None, named: Sequence[JobStatus]) -> Cloud
         operation=FIND,
         hint=Message("versions that exist: {versions}", versions=versions),
     )
+
+
+def _refuse_priority(run: Run, reason: Message, value: str) -> NoReturn:
+    raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("priority", reason, value)])

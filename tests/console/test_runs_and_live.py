@@ -201,3 +201,18 @@ def test_a_run_that_a_person_stopped_is_no_fault_that_has_to_be_mended(open_page
     assert "This run was stopped, so there is no complete result to validate." in texts(app)
     assert [each.value for each in app.error] == []
     assert "Fix the cause" not in texts(app)
+
+
+def test_a_run_that_waits_in_a_pool_has_a_priority_to_change(open_page: OpenPage, used: Path) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    run = ledger.get(RETRYING_RUN)
+    waiting = replace(run, state=RunState.QUEUED, spec=run.spec.model_copy(update={"pool_id": "pool-1", "priority": 2}))
+    ledger.advance(run, waiting)
+
+    app = open_page("live", run=RETRYING_RUN)
+    assert app.radio(key="priority").value == 2
+    app = app.button(key="priority-set").click().run()
+
+    assert not app.exception
+    assert app.error, "the region of these tests does not answer"
+    assert not [each for each in open_page("live", run=FAILED_RUN).radio if each.key == "priority"]

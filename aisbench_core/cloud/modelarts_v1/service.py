@@ -107,6 +107,9 @@ class ModelArtsV1:
             else:
                 self._calls.delete_job(operation, job_id)
 
+    def set_priority(self, job_id: str, priority: int) -> bool:  # noqa: ARG002  # the protocol's
+        return False
+
     def log_preview(self, job_id: str, task: str) -> LogPreview:
         """The newest lines of a task's log; empty if there is none. `full_size` is that of the preview."""
         operation = Message("read the log of {task} of job {job_id}", task=task, job_id=job_id)

@@ -16,6 +16,7 @@ from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs import cards, cleaning, reproduce
 from pages._ui.runs.annotations import show_annotations
+from pages._ui.runs.priority import show_priority
 from pages._ui.runs.recorded import board_selection, show_details, show_measured, show_recorded
 from pages._ui.runs.system_form import show_system
 from pages._ui.runs.validity import badge
@@ -65,6 +66,8 @@ def follow_one(run_id: str) -> None:
         if run.series_id:
             link(navigation.SERIES, t("series.of_run", cell=run.series_index), {"series": run.series_id})
         cards.show_stop(run, key="one")
+        if run.waits_in_pool:
+            show_priority(run)
         cards.show_collect_again(run, key="one")
         show_clone_button(run_id, key="one")
         if ended:
