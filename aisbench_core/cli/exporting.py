@@ -103,9 +103,11 @@ def report(
     runs = core.reports.chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
     language, ruleset_id = ReportLanguage(lang), filters["ruleset_id"]
     if pdf:
-        display.write_output(output, BytesIO(core.reports.write_pdf(runs, language, ruleset_id, full=full)))
+        display.write_output(
+            output, BytesIO(core.reports.write_pdf(runs, language, ruleset_id, full=full, query=query))
+        )
     else:
-        display.write_text(output, core.reports.write(runs, language, ruleset_id, full=full))
+        display.write_text(output, core.reports.write(runs, language, ruleset_id, full=full, query=query))
     display.message(f"{display.count(len(runs), 'run')} reported")
 
 

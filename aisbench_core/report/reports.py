@@ -1,7 +1,7 @@
 """Reports on runs: which runs, their data, and the page, from the templates in this folder."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -44,16 +44,29 @@ class Reports:
         pdf.check()
 
     def write_pdf(
-        self, run_ids: Sequence[str], language: ReportLanguage, ruleset_id: str = "", *, full: bool = False
+        self,
+        run_ids: Sequence[str],
+        language: ReportLanguage,
+        ruleset_id: str = "",
+        *,
+        full: bool = False,
+        query: BoardQuery | None = None,
     ) -> bytes:
         """The same as PDF. Raises also ConfigError where the machine lacks what prints it."""
-        return pdf.printed(self.write(run_ids, language, ruleset_id, full=full))
+        return pdf.printed(self.write(run_ids, language, ruleset_id, full=full, query=query))
 
     def write(
-        self, run_ids: Sequence[str], language: ReportLanguage, ruleset_id: str = "", *, full: bool = False
+        self,
+        run_ids: Sequence[str],
+        language: ReportLanguage,
+        ruleset_id: str = "",
+        *,
+        full: bool = False,
+        query: BoardQuery | None = None,
     ) -> str:
         """The report as HTML; `ruleset_id`: whose verdicts count, those that are stored by default. `full`: with every
-        value, check and hash of each run in place of the short appendix.
+        value, check and hash of each run in place of the short appendix. `query`: what selected the runs, for the
+        first page.
 
         Raises RunNotFound, and SpecError on too many runs or on runs of several kinds."""
         unique_ids = list(dict.fromkeys(run_ids))
@@ -71,7 +84,28 @@ class Reports:
         if len(kinds) > 1:
             listed = ", ".join(sorted(f"{region}{' (rehearsals)' if is_one else ''}" for region, is_one in kinds))
             raise _spec_error(Message("must be of one region, and either measurements or rehearsals"), listed)
-        return _render(report_view(reported, _sha256(reported), now, plain("nodes", language)), language, full)
+        report = report_view(reported, _sha256(reported), now, plain("nodes", language))
+        return _render(replace(report, filters=filters_text(query) if query else ""), language, full)
+
+
+def filters_text(query: BoardQuery) -> str:
+    """What the query filters by, with the names of the leaderboard's URL, so that it can be selected again."""
+    filters: dict[str, Iterable[object]] = {
+        "region": [query.region],
+        "model": query.models,
+        "workload": query.workloads,
+        "version": query.framework_versions,
+        "flavor": query.flavors,
+        "nodes": query.node_counts,
+        "tag": query.tags,
+        "origin": [query.origin],
+        "benchmark": [query.fingerprint],
+        "q": [query.text],
+        "worth": [query.validity],
+        "invalid": [int(query.include_invalid)],
+        "ruleset": [query.ruleset_id],
+    }
+    return " · ".join(f"{name}={value}" for name, values in filters.items() for value in values if value)
 
 
 def _spec_error(message: Message, value: str) -> SpecError:

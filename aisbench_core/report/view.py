@@ -192,6 +192,7 @@ class ReportView:
     systems: tuple[ReportedSystem, ...]
     series: tuple[SeriesEvaluation, ...]
     appendix: Appendix
+    filters: str = ""  # that selected the runs; empty: they were named
 
     @property
     def is_rehearsal(self) -> bool:

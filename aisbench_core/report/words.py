@@ -44,6 +44,7 @@ WORDS: Mapping[str, str] = {
     "written": "Report written (UTC)",
     "runs": "Runs",
     "runs_valid": "of them valid",
+    "filters": "Runs selected by",
     "signature": "Date, name, signature",
     "results": "Results",
     "model_name": "Model, framework",

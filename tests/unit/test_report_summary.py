@@ -19,7 +19,7 @@ from aisbench_core.report.reports import Reports
 from aisbench_core.report.sentences import Side, difference_sentence
 from aisbench_core.report.words import ReportLanguage
 from aisbench_core.statistics.difference import difference
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
@@ -79,6 +79,19 @@ def test_the_first_page_begins_with_the_sentence_and_has_statistics_and_charts(w
     assert "Summary" not in chinese[0]
     assert "slower than" in both[0]
     assert "比 r2.0 慢" in both[0]
+
+
+@pytest.mark.parametrize("language", ReportLanguage)
+def test_the_first_page_says_which_filters_selected_the_runs(warehouse: Warehouse, language: ReportLanguage) -> None:
+    runs = lab(warehouse, 8)
+    query = BoardQuery("cn-north-9", flavors=("snt9b",), node_counts=(8, 16), text="r2", include_invalid=True)
+
+    first = pages(reports(warehouse).write_pdf(runs, language, query=query))[0]
+    named = reports(warehouse).write(runs, language)
+
+    assert "region=cn-north-9 · flavor=snt9b · nodes=8 · nodes=16 · q=r2 · invalid=1" in first
+    assert ("运行筛选条件" in "".join(first.split())) == (language is not ReportLanguage.EN)
+    assert "Runs selected by" not in named
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def show_results_export(query: BoardQuery) -> None:
         else:
             _download(export, lambda: _content(export))
         st.divider()
-        _report(lambda: core().reports.chosen(query), query, count)
+        _report(lambda: core().reports.chosen(query), query, count, query)
 
 
 def _download(export: Export, data: bytes | Callable[[], bytes]) -> None:
@@ -81,8 +81,10 @@ def show_report(runs: Sequence[RunRow]) -> None:
             _report(lambda: [run.run_id for run in runs], query, len(runs))
 
 
-def _report(run_ids: Callable[[], list[str]], query: BoardQuery, count: int) -> None:
-    """The report's language, and the button that writes it; disabled where there are too many runs for one."""
+def _report(run_ids: Callable[[], list[str]], query: BoardQuery, count: int, filters: BoardQuery | None = None) -> None:
+    """The report's language, and the button that writes it; disabled where there are too many runs for one.
+
+    `filters`: what selected the runs, where they were not named."""
     label, default = t("report.language"), ReportLanguage.BOTH
     language = url.choice(
         st.radio, "report", label, ReportLanguage, lambda name: t(f"report.{name}"), default=default, horizontal=True
@@ -100,7 +102,7 @@ def _report(run_ids: Callable[[], list[str]], query: BoardQuery, count: int) -> 
 
     def content() -> str | bytes:
         write = reports.write_pdf if form == "pdf" else reports.write
-        return write(run_ids(), language, query.ruleset_id, full=full)
+        return write(run_ids(), language, query.ruleset_id, full=full, query=filters)
 
     st.caption(t("report.hint", most=MAX_RUNS, count=count))
     st.download_button(
