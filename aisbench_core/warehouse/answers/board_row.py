@@ -49,7 +49,9 @@ class BoardRowDetails:
 
 
 def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
-    """The row that counts this run; None if there is no such run. The cursor sees one moment."""
+    """The row that counts this run; None if there is no such run, or if the row is beyond MAX_ROWS of its benchmark.
+
+    The cursor sees one moment."""
     named = by_ids(cur, [run_id])
     if not named:
         return None
@@ -64,7 +66,9 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
         limit=MAX_ROWS,
     )
     rows = [row for row in leaderboard(cur, query).rows if row.throughput_unit == run.throughput_unit]
-    row = next(row for row in rows if _group_of(row, run.region) == group)
+    row = next((row for row in rows if _group_of(row, run.region) == group), None)
+    if row is None:  # beyond MAX_ROWS
+        return None
     total, first_at, last_at, people = cur.execute(_FACTS, [group]).fetchall()[0]
     ids = [newest for (newest,) in cur.execute(_RUNS, [group]).fetchall()]
     by_id = {one.run_id: one for one in by_ids(cur, ids)}

@@ -24,6 +24,7 @@ from pages._ui.shell.words import t
 
 NUMBERS = ("median", "per_card", "rank", "relation", "valid")  # at the top of the page
 RATES = ("median", "per_card")
+MAX_TRENDS = 1000  # of one benchmark, flavor and node count, among which the row's is looked for
 VISIBLE = 12  # rows of the table of runs that are visible at a time
 
 
@@ -38,7 +39,8 @@ def show_configuration() -> None:
         navigation.link(navigation.LEADERBOARD, t("menu.leaderboard"), {})
         end_page()
     row, newest = found.row, found.runs[0]
-    name = f"{row.model or row.workload} · {hardware(row)} · {nodes_and_cards(row.node_count, row.cards_per_node)}"
+    size = nodes_and_cards(row.node_count, row.cards_per_node)
+    name = " · ".join(filter(None, (row.model or row.workload, row.framework_version, hardware(row), size)))
     title.title(plain(name))
     title_tab(name)
     data = t("board.synthetic") if row.synthetic_data else row.dataset
@@ -106,7 +108,8 @@ def _trend_of(newest: RunRow) -> TrendRow | None:
         rehearsal=newest.rehearsal,
         fingerprint=newest.fingerprint,
         flavors=(newest.flavor,) if newest.flavor else (),
-        limit=200,
+        node_counts=(newest.node_count,) if newest.node_count else (),
+        limit=MAX_TRENDS,
     )
     return next((row for row in cached(core().warehouse.trends, query).rows if row.group == trend), None)
 
@@ -157,7 +160,7 @@ def _show_system(row: BoardRow) -> None:
 
 
 def _show_people(found: BoardRowDetails) -> None:
-    """Who measured it, when, what it took, and the system that they described."""
+    """Who measured it, when, and what it took."""
     when_measured = {"first": when(found.first_at, "%Y-%m-%d"), "last": when(found.last_at, "%Y-%m-%d")}
     st.markdown(t("configuration.who", people=plain(", ".join(found.people) or MISSING), **when_measured))
     if found.row.origin is Origin.LAUNCHED:
