@@ -249,7 +249,7 @@ def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -
 
 
 def compare(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
-    """Tick both rows, and see what differs first, whether they may be compared, and how they scale."""
+    """Tick both rows: the metrics first, then what differs, whether they may be compared, and how they scale."""
     for row in (0, 1):
         visit.tick(row)
     visit.page.get_by_role("link", name="Compare 2 rows").click()
@@ -257,7 +257,7 @@ def compare(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
     expect(visit.page.get_by_role("heading", name="Scaling over nodes")).to_be_visible()
     visit.rest()
     headings = [each.inner_text() for each in visit.page.get_by_role("heading", level=2).all()]
-    assert headings[0] == "Differences"
+    assert headings[:2] == ["Metrics", "Differences"]
     expect(visit.page.get_by_text("Comparable only per")).to_be_visible()
     differing = visit.column("Differences", "Field")
     assert "Nodes" in differing
