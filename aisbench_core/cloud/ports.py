@@ -126,11 +126,11 @@ class TrainingService(Protocol):
     def delete(self, job_id: str) -> None:
         """Remove the job's record, if it exists."""
 
-    def set_priority(self, job_id: str, priority: int) -> bool:
-        """Change the priority (1 to 3) of a job that waits in a dedicated pool; False if the API cannot do that.
+    def set_priority(self, job_id: str, priority: int) -> int | None:
+        """Change the priority (1 to 3) of a job that waits in a dedicated pool; returns the one it had.
 
-        CloudRejected when the account may not set this priority; CloudUnavailable when the job no longer waits, too:
-        the API has no code of its own for that."""
+        None, and no request, if the API cannot change priorities. CloudRejected when the account may not set this one;
+        CloudUnavailable when the job no longer waits, too: the API has no code of its own for that."""
 
     def log_preview(self, job_id: str, task: str) -> LogPreview:
         """The newest part of a task's log, also before the log object exists; empty if there is none."""

@@ -52,7 +52,8 @@ class TaskStatus:
 class JobStatus:
     """The status of a job at one time. `phase` is the cloud's word; `duration_s` is the running time without queueing.
 
-    `outputs`: the job's OBS output directories. `version`: from 1, in APIs whose jobs have versions."""
+    `outputs`: the job's OBS output directories. `version`: from 1, in APIs whose jobs have versions.
+    `priority`: 1 to 3, if the cloud states it."""
 
     job_id: str
     name: str
@@ -67,6 +68,7 @@ class JobStatus:
     node_count: int = 1
     outputs: tuple[str, ...] = ()
     version: int = 0
+    priority: int | None = None
 
     @property
     def has_ended(self) -> bool:

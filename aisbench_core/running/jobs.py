@@ -6,7 +6,15 @@ from typing import NoReturn
 
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, TrainingService
-from aisbench_core.errors import AuthFailed, CloudNotFound, CloudRejected, CloudUnavailable, Problem, SpecError
+from aisbench_core.errors import (
+    AccessDenied,
+    AuthFailed,
+    CloudNotFound,
+    CloudRejected,
+    CloudUnavailable,
+    Problem,
+    SpecError,
+)
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.model import Actor, Api, Clock, Event, JobStatus, Phase, RegionJob, Run
 from aisbench_core.running.ledger import Ledger
@@ -15,6 +23,9 @@ from aisbench_core.running.runs import Runs
 FIND = Message("find the job")
 MAX_PRIORITY = 3
 NOT_WAITING = Message("only a run that waits in a dedicated pool has a priority that can be changed")
+HIGHEST_DENIED = Message(
+    "priority 3 needs the permission modelarts:trainJob:setHighPriority: ask the account's administrator, or set 2"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +75,21 @@ class Jobs:
         log_change(actor, f"set the priority of {run.run_id} to {priority}")
         training = self.interactive(run.profile, run.spec.api).training
         try:
-            is_set = training.set_priority(run.job_id, priority)
+            before = training.set_priority(run.job_id, priority)
+        except AccessDenied as error:
+            # IAM's own message does not say which permission is missing.
+            error.hint = HIGHEST_DENIED if priority == MAX_PRIORITY else error.hint
+            raise
         except CloudUnavailable:
             # The region refuses it with a code that also stands for another operation in progress.
             phase = training.detail(run.job_id).phase
             if phase in (Phase.CREATING, Phase.PENDING):
                 raise
             _refuse_priority(run, NOT_WAITING, phase)
-        if not is_set:
+        if before is None:
             _refuse_priority(run, Message("api {api} cannot change it", api=run.spec.api), str(priority))
-        message = Message("priority set to {priority} by {who}", priority=priority, who=actor.name)
+        values = {"before": before, "priority": priority, "who": actor.name}
+        message = Message("priority changed from {before} to {priority} by {who}", **values)
         self.ledger.note(Event.by(actor, run.run_id, self.clock(), message))
         return run
 

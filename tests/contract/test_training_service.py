@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aisbench_core.errors import CloudNotFound, CloudRejected
+from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.model import Api, Phase
 from tests.contract.region import Region, left_as_found, live_region, sandbox_region, sdk_region
 from tests.sandbox_process import SandboxProcess
@@ -218,3 +218,15 @@ def test_queues_and_quotas_are_known_where_the_api_tells(region: Region) -> None
     assert (quotas is None) is region.profile.api.needs_package
     assert all(quota.limit >= (quota.used or 0) for quota in quotas or ())
     assert None not in queues
+
+
+def test_a_priority_is_changed_where_the_api_can_and_only_in_a_pool(region: Region) -> None:
+    job = region.create()
+
+    if region.profile.api is Api.V2:
+        with pytest.raises((CloudRejected, CloudUnavailable)):
+            region.training.set_priority(job.job_id, 2)
+    else:
+        assert region.training.set_priority(job.job_id, 2) is None
+
+    assert region.training.detail(job.job_id).priority in (None, 1)

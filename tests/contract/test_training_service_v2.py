@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
-from aisbench_core.errors import CloudError, CloudRejected, JobNameTaken
+from aisbench_core.errors import CloudError, CloudRejected, CloudUnavailable, JobNameTaken
+from aisbench_core.model import Phase
 from tests.contract.certificates import self_signed, serving_tls
 from tests.contract.region import Region
+from tests.sandbox_process import SandboxProcess
+from tests.training_client import await_true
 
 
 def test_what_the_cloud_refuses_is_said_with_its_code(place: Region) -> None:
@@ -45,3 +48,22 @@ def test_a_certificate_that_is_not_looked_at_is_not_warned_about_at_every_reques
                 ModelArtsV2(loose, place.credentials, 5.0).find("nothing")
 
     assert [str(each.message) for each in said if "certificate" in str(each.message)] == []
+
+
+def test_the_priority_of_a_job_that_waits_in_a_pool_is_changed_and_the_one_before_returned(
+    place: Region, sandbox: SandboxProcess
+) -> None:
+    pool = {"name": "pool-contract", "flavor": "modelarts.pool.visual.xlarge", "nodes": 1}
+    sandbox.script(by="hold")
+    sandbox.admin("PUT", "capacity", {"pools": [pool]})
+    in_pool = place.profile.model_copy(update={"pool_id": pool["name"], "flavor": pool["flavor"]})
+    region = replace(place, profile=in_pool)
+    first, waiting = region.create(), region.create()
+    await_true(lambda: region.training.detail(first.job_id).phase == Phase.RUNNING, "the first job at work")
+
+    before = region.training.set_priority(waiting.job_id, 3)
+
+    assert (before, region.training.detail(waiting.job_id).priority) == (1, 3)
+    with pytest.raises(CloudUnavailable, match="only while it is Pending"):
+        region.training.set_priority(first.job_id, 2)
+    sandbox.reset()

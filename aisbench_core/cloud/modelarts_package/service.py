@@ -67,8 +67,8 @@ class ModelArtsSdk:
         with suppress(CloudNotFound):
             self._calls.ask(Message("delete job {job_id}", job_id=job_id), "delete", ignore_reply, job_id=job_id)
 
-    def set_priority(self, job_id: str, priority: int) -> bool:  # noqa: ARG002  # the protocol's
-        return False
+    def set_priority(self, job_id: str, priority: int) -> int | None:  # noqa: ARG002  # the protocol's
+        return None
 
     def log_preview(self, job_id: str, task: str) -> LogPreview:
         operation = Message("read the log of {task} of job {job_id}", task=task, job_id=job_id)

@@ -107,8 +107,8 @@ class ModelArtsV1:
             else:
                 self._calls.delete_job(operation, job_id)
 
-    def set_priority(self, job_id: str, priority: int) -> bool:  # noqa: ARG002  # the protocol's
-        return False
+    def set_priority(self, job_id: str, priority: int) -> int | None:  # noqa: ARG002  # the protocol's
+        return None
 
     def log_preview(self, job_id: str, task: str) -> LogPreview:
         """The newest lines of a task's log; empty if there is none. `full_size` is that of the preview."""

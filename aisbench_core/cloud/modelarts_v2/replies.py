@@ -31,6 +31,8 @@ def job_status(job: Json) -> JobStatus:
     """One job, as in the replies of create, detail, list and stop."""
     metadata, status = job["metadata"], job.get("status") or {}
     tasks = tuple(_task_status(task) for task in status.get("task_statuses") or ())
+    spec = job.get("spec") or {}
+    priority = (spec.get("schedule_policy") or {}).get("priority")
     return JobStatus(
         job_id=str(metadata["id"]),
         name=str(metadata["name"]),
@@ -42,8 +44,9 @@ def job_status(job: Json) -> JobStatus:
         duration_s=seconds(status.get("duration")),
         tasks=tuple(str(task) for task in status.get("tasks") or ()),
         task_statuses=tasks,
-        node_count=int(((job.get("spec") or {}).get("resource") or {}).get("node_count") or 1),
+        node_count=int((spec.get("resource") or {}).get("node_count") or 1),
         outputs=tuple(_outputs(job.get("algorithm") or {})),
+        priority=None if priority is None else int(priority),
     )
 
 

@@ -30,6 +30,7 @@ from aisbench_core.settings import Credentials, Profile
 
 EVENTS = 100
 MOST_EVENT_PAGES = 100
+DEFAULT_PRIORITY = 1  # of a job whose policy states none
 
 
 class ModelArtsV2:
@@ -74,13 +75,14 @@ class ModelArtsV2:
         with suppress(CloudNotFound):
             self._caller.write(Message("delete job {job_id}", job_id=job_id), call, ignore_reply)
 
-    def set_priority(self, job_id: str, priority: int) -> bool:
+    def set_priority(self, job_id: str, priority: int) -> int | None:
+        before = self.detail(job_id).priority or DEFAULT_PRIORITY
         # A dict: the SDK's classes would send every field of the policy that is not given as null.
         body = {"spec": {"schedule_policy": {"priority": priority}}}
         request = sdk.ChangeTrainingJobDescriptionRequest(training_job_id=job_id, body=body)
         call = self._sdk.change_training_job_description_invoker(request)
         self._caller.write(Message("change the priority of job {job_id}", job_id=job_id), call, ignore_reply)
-        return True
+        return before
 
     def log_preview(self, job_id: str, task: str) -> LogPreview:
         operation = Message("read the log of {task} of job {job_id}", task=task, job_id=job_id)
