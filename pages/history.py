@@ -33,6 +33,7 @@ if group is None:
     end_page()
 
 history = choice.selected_history(group)
+results.link_to_configuration(history)
 results.show_regression(history)
 metric = choice.choose_metric(history)
 if metric is not None:

@@ -39,6 +39,8 @@ class Parameter(Frozen):
     minimum: Annotated[float | None, Field(description="smallest number allowed")] = None
     maximum: Annotated[float | None, Field(description="largest number allowed")] = None
     default: Annotated[Value, Field(description="the value when the person gives none")]
+    unit: Annotated[str, Field(description="unit of a number, where the name does not say it")] = ""
+    unit_zh: Annotated[str, Field(description="the same in Chinese")] = ""
     help: Annotated[str, Field(min_length=1, description="what it does, in English")]
     help_zh: Annotated[str, Field(description="the same in Chinese")] = ""
     decides_speed: Annotated[

@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from statistics import median
 
 from aisbench_core.formats import MISSING
@@ -19,9 +20,14 @@ CONFIGURATION = (
 )  # fmt: skip
 NODES = "number_of_nodes"
 HASHES = ("spec_sha256", "code_sha256", "dataset_sha256")
-TIMES = ("queue_s", "prepare_s", "dataload_s", "proc_s", "total_s", "platform_duration_s")
-# Units of what is no time.
-OTHERS: Mapping[str, str] = {
+# Columns with medians, and their units.
+MEDIANS: Mapping[str, str] = {
+    "queue_s": "s",
+    "prepare_s": "s",
+    "dataload_s": "s",
+    "proc_s": "s",
+    "total_s": "s",
+    "platform_duration_s": "s",
     "average_power_w": "W",
     "max_power_w": "W",
     "energy": "",
@@ -117,6 +123,41 @@ class Appendix:
     series: tuple[SeriesGroup, ...]
     hashes: tuple[HashedRuns, ...]
 
+    def numbers(self, run_ids: str) -> str:
+        """The numbers of these runs, which are separated by ";"; the id of one that is not in the report."""
+        known = {each.run.cells["run_id"]: each.number for group in self.groups for each in group.runs}
+        ids = run_ids.split(";")
+        found = ranges(known[run_id] for run_id in ids if run_id in known)
+        return ", ".join(filter(None, (found and f"№ {found}", *(run_id for run_id in ids if run_id not in known))))
+
+    @property
+    def tables(self) -> Iterator[tuple[str, list[RunGroup]]]:
+        """The groups of each table of runs, and its unit of throughput: neighbours share one, since heads take room."""
+        for unit, groups in groupby(self.groups, key=lambda group: group.cells["throughput_unit"] or ""):
+            yield unit, list(groups)
+
+    @property
+    def measured(self) -> dict[str, str]:
+        """Columns of which any group has a median, and their units."""
+        return {
+            name: unit for name, unit in MEDIANS.items() if any(each.medians[name] is not None for each in self.groups)
+        }
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """Columns of which no group has a median: named below the table rather than printed empty."""
+        return [name for name in MEDIANS if name not in self.measured]
+
+    @property
+    def known_hashes(self) -> list[str]:
+        """Hashes that any run has."""
+        return [name for name in HASHES if any(each.hashes[name] for each in self.hashes)]
+
+    @property
+    def unknown_hashes(self) -> list[str]:
+        """Hashes that no run has."""
+        return [name for name in HASHES if name not in self.known_hashes]
+
 
 def numbered_runs(runs: Sequence[ReportedRun]) -> list[NumberedRun]:
     """By configuration, then by launch, so that the runs of a configuration are a range of numbers."""
@@ -155,7 +196,7 @@ def _run_groups(runs: Sequence[NumberedRun]) -> Iterator[RunGroup]:
         counting = [each.run.cells for each in group if counts(each.run)]
         medians = {
             name: median(values) if (values := [cells[name] for cells in counting if cells[name] is not None]) else None
-            for name in (*TIMES, *OTHERS)
+            for name in MEDIANS
         }
         yield RunGroup(group[0].run.cells, tuple(group), medians)
 

@@ -19,7 +19,7 @@ ROW = 17
 MAX_ROWS = 40
 
 # Two of them stand side by side.
-SCALING_WIDTH, SCALING_HEIGHT = 335, 190
+SCALING_WIDTH, SCALING_HEIGHT = 335, 150
 SCALING_LEFT, SCALING_RIGHT = 40, 45
 MAX_LABEL = 36
 
@@ -119,11 +119,8 @@ def scaling(curve: Curve, x_label: str, unit: str) -> Drawing:
             _polyline([(x_scale(nodes), y_scale(value)) for nodes, value in ideal], LINE, stroke_dasharray="5 4"),
             _polyline(points, DARK, stroke_width=2),
             *(_shape("circle", cx=x, cy=y, r=3.5, fill=DARK) for x, y in points),
-            *(_text(x_scale(nodes), bottom + 14, str(nodes), "middle") for nodes, _ in curve.points),
-            *(
-                _text(x + 6, y + 12, _short(value), "start")
-                for (x, y), (_, value) in zip(points, curve.points, strict=True)
-            ),
+            *(_text(x, bottom + 14, str(nodes), "middle") for (x, _), (nodes, _) in _spaced(points, curve.points, 14)),
+            *(_text(x + 6, y + 12, _short(value), "start") for (x, y), (_, value) in _spaced(points, curve.points, 42)),
             _line(SCALING_LEFT, bottom, right, bottom),
             _line(SCALING_LEFT, top, SCALING_LEFT, bottom),
             _text((SCALING_LEFT + right) / 2, SCALING_HEIGHT - 8, x_label, "middle"),
@@ -131,6 +128,17 @@ def scaling(curve: Curve, x_label: str, unit: str) -> Drawing:
         ),
         SCALING_WIDTH,
     )
+
+
+def _spaced(
+    points: Sequence[tuple[float, float]], values: Sequence[tuple[int, float]], gap: float
+) -> Iterator[tuple[tuple[float, float], tuple[int, float]]]:
+    """The points whose labels do not overlap, with their values: the last, and those that are `gap` before the next."""
+    left = math.inf
+    for point, value in reversed(list(zip(points, values, strict=True))):
+        if left - point[0] >= gap:
+            left = point[0]
+            yield point, value
 
 
 class _Scale:

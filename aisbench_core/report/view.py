@@ -26,6 +26,9 @@ _REST = ("cards_per_node", "fingerprint", "synthetic_data", *ASPECTS.values())
 # What distinguishes the rows of the leaderboard, and series.
 GROUP_COLUMNS = ("series_id", *_NAMES, "node_count", *_REST, "throughput_unit", "origin")
 
+# Rows of a chart that the first page has room for, below the summary and above two charts of scaling.
+MAX_FIRST_ROWS = 10
+
 # What distinguishes curves over the node count; the first three label them.
 CURVE_COLUMNS = (*_NAMES, *_REST)
 
@@ -52,8 +55,9 @@ class Figure:
     label: str = ""
 
 
-def overview_of(statistics: Iterable[tuple[str, Sequence[Configuration]]], nodes: str) -> Iterator[Figure]:
-    """The first page's charts: runs and means of configurations, and scaling over nodes, by unit. `nodes`: the axis."""
+def overview_of(statistics: Iterable[tuple[str, Sequence[Configuration]]], nodes: str) -> Iterator[tuple[Figure, ...]]:
+    """The first page's charts: runs and means of configurations, and scaling over nodes, by unit. `nodes`: the axis.
+    Narrow charts come in pairs."""
     for unit, rows in statistics:
         models = {row.cells["model_name"] for row in rows}
         bars = [
@@ -62,10 +66,15 @@ def overview_of(statistics: Iterable[tuple[str, Sequence[Configuration]]], nodes
             )
             for row in rows
         ]
-        for drawing in charts.groups(bars, unit):
-            yield Figure("chart_groups", drawing, unit)
-        for curve in _curves(rows):
-            yield Figure("chart_scaling", charts.scaling(curve, nodes, unit), unit, curve.label)
+        groups: list[tuple[Figure, ...]] = [
+            (Figure("chart_groups", drawing, unit),) for drawing in charts.groups(bars, unit)
+        ]
+        curves = [
+            Figure("chart_scaling", charts.scaling(curve, nodes, unit), unit, curve.label) for curve in _curves(rows)
+        ]
+        scaling = [tuple(curves[start : start + 2]) for start in range(0, len(curves), 2)]
+        # A long chart would leave the first page, and all others with it.
+        yield from (groups + scaling if len(bars) <= MAX_FIRST_ROWS else scaling + groups)
 
 
 def _label(cells: Cells, models: Collection[str]) -> str:
@@ -186,7 +195,7 @@ class ReportView:
     sentences: tuple[Message, ...]
     statistics: tuple[tuple[str, list[Configuration]], ...]
     series_statistics: tuple[Cells, ...]
-    overview: tuple[Figure, ...]
+    overview: tuple[tuple[Figure, ...], ...]
     figures: tuple[Figure, ...]
     configurations: tuple[ReportedConfiguration, ...]
     systems: tuple[ReportedSystem, ...]

@@ -80,6 +80,8 @@ WORDS: Mapping[str, str] = {
     "nodes": "Nodes",
     "system": "Tested system",
     "not_stated": "Not stated",
+    "not_measured": "Not measured",
+    "without": "without",
     "parameters": "Hyperparameters",
     "model": "Model",
     "measurements": "Times, power and utilisation",

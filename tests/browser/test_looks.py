@@ -42,6 +42,8 @@ EMPTY_PAGES = {
     "scaling": "/scaling",
     "import": "/import",
     "history": "/history",
+    "region": "/region",
+    "configuration": "/configuration",
     "health": "/health",
 }
 FULL_PAGES = EMPTY_PAGES | {
@@ -53,8 +55,19 @@ FULL_PAGES = EMPTY_PAGES | {
     "compare-some": "/compare?ids=run-n1-0&ids=run-n2-0&ids=run-n4-0&ids=run-new-0",
     "history-versions": "/history?region=cn-north-9&along=version&invalid=1",
     "series-new": "/series?new=1&counts=1,2&repeats=5&budget=3",
+    "configuration-one": "/configuration?run=run-n1-0",
     "unknown-run": "/live?run=nothing",
 }
+DIALOGS = {
+    "launch": ("/configure", "launch"),
+    "upstream": ("/configure", "import"),
+    "stop": (f"/live?run={seeds.ACTIVE_RUN}", "stop-one"),
+    "clean": (f"/live?run={seeds.FAILED_RUN}", "clean-open"),
+    "series": ("/series?new=1&counts=1,2&repeats=5&budget=3", "series-launch-button"),
+    "system": ("/live?run=run-n1-0", "system"),
+    "reproduce": ("/live?run=run-n1-0", "reproduce"),
+}
+"""Addresses, and the keys of the buttons that open a dialog there."""
 FITS = """() => {
     const main = document.querySelector('[data-testid="stMain"]');
     return main.scrollWidth <= main.clientWidth && document.documentElement.scrollWidth <= window.innerWidth;
@@ -150,6 +163,20 @@ def test_the_search_looks_right(full: ConsoleProcess, window: OpenWindow, person
     expect(visit.page.get_by_role("dialog").get_by_role("link").first).to_be_visible()
 
     assert_looks_right(visit, f"search-{person}")
+
+
+@pytest.mark.parametrize("person", [*PEOPLE])
+@pytest.mark.parametrize("name", [*DIALOGS])
+def test_every_dialog_looks_right(full: ConsoleProcess, window: OpenWindow, name: str, person: str) -> None:
+    visit = window(full, **PEOPLE[person])
+    address, button = DIALOGS[name]
+    visit.open(address)
+
+    visit.keyed(button).get_by_role("button").first.click()
+    expect(visit.page.get_by_role("dialog")).to_be_visible()
+    visit.settle()
+
+    assert_looks_right(visit, f"dialog-{name}-{person}")
 
 
 @pytest.mark.parametrize(("person", "first"), [("light-english", "Home"), ("dark-chinese", "首页")])

@@ -85,6 +85,24 @@ def test_a_row_of_history_opens_its_history(console: ConsoleProcess, window: Ope
     assert visit.troubles() == []
 
 
+@pytest.mark.parametrize("key", ["Space", "Enter"])
+def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(
+    console: ConsoleProcess, window: OpenWindow, key: str
+) -> None:
+    visit = window(console)
+    visit.open("/configuration?run=new-0")
+    expect(visit.page).to_have_title(re.compile("^[▼▲] .+ – AISBench$"))
+    focus_table(visit)
+    visit.page.keyboard.press(key)
+    expect(visit.page).to_have_url(re.compile(r"/live\?.*run=new-"))
+
+    visit.open("/configuration?run=new-0")
+    visit.page.get_by_role("link", name="Open the history").click()
+    visit.page.get_by_role("link", name="Open the configuration").click()
+    expect(visit.page).to_have_url(re.compile(r"/configuration\?.*run="))
+    assert visit.troubles() == []
+
+
 def focus_table(visit: Visit) -> None:
     """Tab to the first table, whose first row then has the focus."""
     grid = visit.page.get_by_test_id("stDataFrame").first.locator("canvas").first

@@ -176,7 +176,7 @@ def see_it_end(visit: Visit) -> None:
 def watch_another_one_reload_and_stop_it(visit: Visit) -> None:
     """A run without end has a bar for each state and a log that grows; a reload in the middle loses nothing of it."""
     visit.open("/configure?draft=endless")
-    for label, value in (("Nodes", 2), ("epochs †", ENDLESS), ("batch_size †", SLOWLY)):
+    for label, value in (("Nodes", 2), ("epochs †", ENDLESS), ("batch_size (samples per card) †", SLOWLY)):
         type_into(visit, label, value)
     run_id = launch(visit, "nodes 2 × cards 2")
     before = a_log_that_grows(visit)

@@ -110,3 +110,12 @@ def test_bars_carry_the_rank_of_their_row_on_any_page(open_page: OpenPage, data_
     assert list(table(app)["Rank"]) == [*map(str, range(51, 61)), "1"]
     assert labels == [*(f"{rank}. resnet50_v1.5" for rank in range(51, 61)), "1. bert_large"]
     assert "within one benchmark" in texts(app)
+
+
+@pytest.mark.parametrize(("language", "unit"), [("en", "samples per card"), ("zh", "每卡样本数")])
+def test_a_parameter_whose_name_has_no_unit_has_one_in_its_label(open_page: OpenPage, language: str, unit: str) -> None:
+    app = open_page("configure", workload="quickstart_digits", lang=language)
+
+    labels = [field.label for field in app.number_input]
+    assert f"batch_size ({unit}) †" in labels
+    assert "epochs †" in labels

@@ -96,18 +96,41 @@ def test_the_first_page_says_which_filters_selected_the_runs(warehouse: Warehous
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ReportLanguage)
-def test_185_runs_fit_on_12_pages_and_none_is_left_out(warehouse: Warehouse, language: ReportLanguage) -> None:
-    runs = lab(warehouse, 185, sizes=(1, 2, 4, 8, 10))
+@pytest.mark.parametrize("sizes", [(1, 2, 4, 8, 10), tuple(range(1, 17))], ids=["5 sizes", "16 sizes"])
+def test_185_runs_fit_on_12_pages_and_none_is_left_out(
+    warehouse: Warehouse, sizes: tuple[int, ...], language: ReportLanguage
+) -> None:
+    runs = lab(warehouse, 185, sizes)
 
     printed = pages(reports(warehouse).write_pdf(runs, language))
 
     assert len(printed) <= 12
+    assert re.search("Charts|图表", printed[0])
     whole = re.sub(r"\s", "", "".join(printed))
     assert [run_id for run_id in runs if run_id not in whole] == []
     hashes = [run.record_sha256 for run in map(warehouse.run, runs) if run]
     assert [each for each in hashes if each not in whole] == []
     for number, text in enumerate(printed, start=1):
         assert f"{number} / {len(printed)}" in text
+
+
+def test_what_no_run_measured_is_named_once_and_has_no_empty_column(warehouse: Warehouse) -> None:
+    page = reports(warehouse).write(lab(warehouse, 8), ReportLanguage.EN)
+
+    medians = next(table for table in tables(page) if "Max. power" in table or "Duration" in table.split("snt9b")[0])
+    unmeasured = re.search(r"Not measured: ([^<]*)<", page)
+    assert unmeasured
+    assert "Max. power" in unmeasured[1]
+    assert "Max. power" not in medians
+
+
+def test_runs_left_out_of_the_olympic_mean_are_named_by_their_numbers(warehouse: Warehouse) -> None:
+    runs = a.records([8000.0, 8100.0, 8050.0, 8070.0, 8090.0], "again")
+    warehouse.record_many([replace(r, run=replace(r.run, series_id="s-1")) for r in runs])
+
+    page = reports(warehouse).write([run.run.run_id for run in runs], ReportLanguage.EN)
+
+    assert "(without № 1–2)" in next(table for table in tables(page) if "without" in table)
 
 
 def test_every_table_says_on_what_hardware(warehouse: Warehouse) -> None:

@@ -46,6 +46,7 @@ def test_every_shipped_workload_speaks_both_languages() -> None:
         for version in workload.versions:
             for name, parameter in workload.edition(version).parameters.items():
                 assert parameter.help_zh, f"{workload.name}: {name}"
+                assert bool(parameter.unit) == bool(parameter.unit_zh), f"{workload.name}: {name}"
 
 
 def test_every_shipped_workload_can_be_rehearsed_with_the_engines_it_names() -> None:

@@ -6,7 +6,7 @@ from aisbench_core.formats import MISSING, money, nodes_and_cards, number, signe
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware
-from aisbench_core.warehouse.answers.histories import Trend, TrendRow
+from aisbench_core.warehouse.answers.histories import Outcome, Trend, TrendRow
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.history import trend_charts
 from pages._ui.home.changes import BADGES
@@ -18,11 +18,13 @@ from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import end_page, plain
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import when
+from pages._ui.shell.row_keys import show_openable
 from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 NUMBERS = ("median", "per_card", "rank", "relation", "valid")  # at the top of the page
+SIGNS = {Outcome.REGRESSION: "▼", Outcome.IMPROVEMENT: "▲", Outcome.NO_CHANGE: "✓"}  # in the browser's tab
 RATES = ("median", "per_card")
 MAX_TRENDS = 1000  # of one benchmark, flavor and node count, among which the row's is looked for
 VISIBLE = 12  # rows of the table of runs that are visible at a time
@@ -52,12 +54,15 @@ def show_configuration() -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("menu.history"))
-        _show_history(trend, newest)
+        _show_history(trend, newest, name)
     with right:
         st.header(t("menu.scaling"))
         _show_scaling(newest)
     st.header(t("configuration.runs"))
-    show_table([run_cells(run, row.throughput_unit) for run in found.runs], t("configuration.runs"), visible=VISIBLE)
+    show_openable(
+        [run_cells(run, row.throughput_unit) for run in found.runs], t("configuration.runs"),
+        navigation.LIVE, [{"run": run.run_id} for run in found.runs], key="configuration-runs", visible=VISIBLE,
+    )  # fmt: skip
     if found.total > len(found.runs):
         st.caption(t("configuration.newest", shown=len(found.runs), total=f"{found.total:,}"))
     st.header(t("configuration.about"))
@@ -114,7 +119,7 @@ def _trend_of(newest: RunRow) -> TrendRow | None:
     return next((row for row in cached(core().warehouse.trends, query).rows if row.group == trend), None)
 
 
-def _show_history(trend: TrendRow | None, newest: RunRow) -> None:
+def _show_history(trend: TrendRow | None, newest: RunRow, name: str) -> None:
     history = cached(core().warehouse.history, trend) if trend else None
     metric = next((metric for metric in history.metrics if metric.name == "throughput"), None) if history else None
     if trend is None or history is None or metric is None:
@@ -122,6 +127,7 @@ def _show_history(trend: TrendRow | None, newest: RunRow) -> None:
         return
     outcome = history.verdict.outcome
     colour, icon = BADGES[outcome]
+    title_tab(" ".join(filter(None, (SIGNS.get(outcome, ""), name))))
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"outcome.{outcome.name.lower()}"), color=colour, icon=icon)
         selection = {"region": region_key(newest), "group": trend.group.id}

@@ -83,7 +83,8 @@ def switch_field(form: Form, field: str) -> None:
 def parameter(form: Form, name: str, parameter: Parameter) -> None:
     field = f"parameters.{name}"
     value = form.filled.parameters[name]
-    label = f"{name} {SPEED}" if parameter.decides_speed else name
+    unit = t.pick(parameter.unit, parameter.unit_zh)
+    label = " ".join(filter(None, (name, f"({plain(unit)})" if unit else "", SPEED if parameter.decides_speed else "")))
     help_text = t.pick(parameter.help, parameter.help_zh)
     about = t(
         "configure.parameter_help",

@@ -11,9 +11,9 @@ from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import interval, when
-from pages._ui.shell.navigation import HISTORY, go, link
-from pages._ui.shell.row_keys import openable
-from pages._ui.shell.tables import columns, height_of
+from pages._ui.shell.navigation import HISTORY, link
+from pages._ui.shell.row_keys import show_openable
+from pages._ui.shell.tables import Width
 from pages._ui.shell.words import t
 
 SIZE = 25  # rows of a page
@@ -36,22 +36,12 @@ def show_all_groups(query: BoardQuery, region: RegionFacts) -> None:
         regressions = cached(core().warehouse.regressions, query)
     pages = url.Pages("groups", regressions.total, SIZE)
     shown = regressions.groups[pages.offset : pages.offset + SIZE]
-    with openable("history"):
-        event = st.dataframe(
-            rows := _cells(shown, query, regressions),
-            hide_index=True,
-            alt=t("history.groups"),
-            key="history-groups",
-            on_select="rerun",
-            selection_mode="single-row",
-            height=height_of(rows, SIZE),
-            column_config=columns(rows, {t("board.model"): 130, t("board.parameters"): 150}),
-            placeholder=MISSING,
-        )
+    selections = [{"region": region_key(region), "group": each.row.group.id} for each in shown]
+    widths: dict[str, Width] = {t("board.model"): 130, t("board.parameters"): 150}
+    rows = _cells(shown, query, regressions)
+    show_openable(rows, t("history.groups"), HISTORY, selections, key="history-groups", visible=SIZE, widths=widths)
     pages.show()
     st.caption(t("history.groups_legend", total=f"{regressions.total:,}", tests=regressions.tests))
-    for index in event["selection"]["rows"][:1]:
-        go(HISTORY, {"region": region_key(region), "group": shown[index].row.group.id})
 
 
 def _cells(shown: tuple[TrendVerdict, ...], query: BoardQuery, regressions: Regressions) -> list[dict[str, Any]]:

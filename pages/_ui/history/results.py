@@ -25,6 +25,8 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import hundredfold, interval, rounded, summary_text, when
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
+from pages._ui.shell.navigation import CONFIGURATION, LIVE, link
+from pages._ui.shell.row_keys import show_openable
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -48,6 +50,11 @@ def show_regression(history: History) -> None:
     if regression_verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
         text = " – ".join(filter(None, (text, "; ".join(_news(regression_verdict)))))
     box(text, icon=icon)
+
+
+def link_to_configuration(history: History) -> None:
+    """The page with everything else about this configuration."""
+    link(CONFIGURATION, t("history.configuration"), {"run": history.row.latest_run_id}, icon=":material/table_rows:")
 
 
 def show_basis(history: History) -> None:
@@ -145,7 +152,8 @@ def show_history_runs(history: History, metric: MetricHistory) -> None:
         st.info(t("board.no_match"), icon=":material/search:")
         return
     rows = [_run_cells(run, history.verdict, metric.name) for run in page.rows]
-    show_table(rows, t("history.runs"), visible=VISIBLE)
+    selections = [{"run": run.run_id} for run in page.rows]
+    show_openable(rows, t("history.runs"), LIVE, selections, key="history-runs", visible=VISIBLE)
     show_pages(page.total, query.limit)
     _show_rules(page.rows)
 

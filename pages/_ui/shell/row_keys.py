@@ -2,8 +2,16 @@
 
 Streamlit's table ticks with Shift+Space only, and shows the cell in a box with Space or Enter."""
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+
+from aisbench_core.formats import MISSING
+from pages._ui.shell.navigation import go
+from pages._ui.shell.tables import Width, columns, height_of
 
 TICKS, OPENS = "ticks", "opens"  # what the keys of containers begin with: rows are ticked; are ticked and opened
 LINKS = "open-ticked"  # the container with a link for each ticked row
@@ -55,3 +63,32 @@ def tickable(key: str) -> DeltaGenerator:
 def openable(key: str) -> DeltaGenerator:
     """A container for a table whose rows Space ticks and Enter opens."""
     return st.container(key=f"{OPENS}-{key}")
+
+
+def show_openable(
+    rows: Sequence[Mapping[str, Any]],
+    alt: str,
+    page: Path,
+    selections: Sequence[Mapping[str, str]],
+    *,
+    key: str,
+    visible: int,
+    widths: Mapping[str, Width] | None = None,
+) -> None:
+    """A table whose rows open a page, each with its selection."""
+    with openable(key):
+        event: Any = st.dataframe(
+            rows,
+            hide_index=True,
+            alt=alt,
+            key=key,
+            on_select="rerun",
+            selection_mode="single-row",
+            height=height_of(rows, visible),
+            column_config=columns(rows, widths or {}),
+            placeholder=MISSING,
+        )
+    # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.
+    for index in event["selection"]["rows"][:1]:
+        if index < len(selections):
+            go(page, selections[index])
