@@ -11,6 +11,7 @@ RECORD = frozenset(
     {
         "config.json",
         "events.jsonl",
+        "job.json",
         "launch.json",
         "metrics.jsonl",
         "record.json",

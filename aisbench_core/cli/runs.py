@@ -1,5 +1,6 @@
 """`aisbench runs`, `show`, `stop`, `collect`, `note` and `tag`, and the jobs of a region."""
 
+from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -10,13 +11,14 @@ from aisbench_core.cli import display
 from aisbench_core.cli.cleaning import removals_text
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.following import warn_without_follower
+from aisbench_core.cli.job_text import alert_text, details_text, queue_text
 from aisbench_core.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
 from aisbench_core.cli.results import full_id, servers_text
 from aisbench_core.cli.upstream import counts_text
 from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Annotations, Api, Event, Progress, RegionJob, Run, RunState
+    from aisbench_core.model import Annotations, Api, Event, JobDetails, Progress, RegionJob, Run, RunState
     from aisbench_core.results.utilisation import LowUtilisation
     from aisbench_core.warehouse.values import RunRow
     from aisbench_core.wiring import Core
@@ -76,23 +78,27 @@ def show(run_id: str, as_json: bool) -> None:
         recorded = {"run": None, "result": row, "remarks": annotations, "removals": removals}
         display.result(recorded, as_json, lambda: blocks)
         return
+    from aisbench_core.results.job_events import cloud_events
+
     run = core.ledger.get(run_id)
     progress = core.ledger.progress(run.run_id)
     annotations = core.annotations.of(run.run_id)
-    events = sorted([*core.ledger.events(run.run_id), *annotations.timeline(run.run_id)], key=lambda event: event.at)
+    details = _job(core, run.run_id)
+    sources = (core.ledger.events(run.run_id), cloud_events(run.run_id, details), annotations.timeline(run.run_id))
+    events = sorted(chain(*sources), key=lambda event: event.at)
     result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.servers(run.run_id) if result else None
     utilisation = _utilisation(core, run.run_id)
     removals = core.cleaning.removals(run.run_id)
 
     def text() -> str:
-        run_fields = _run_fields(run, progress, counts_text(core.systems.of(run.run_id)))
+        run_fields = _run_fields(run, details, progress, counts_text(core.systems.of(run.run_id)))
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_low, utilisation))
         blocks = (removals_text(removals), _annotations(annotations), result_text(result), low, by_server)
-        return _blocks(run_fields, *blocks, _events(events))
+        return _blocks(run_fields, *blocks, details_text(details), _events(events))
 
-    answer = {"run": run, "remarks": annotations, "progress": progress, "events": events}
+    answer = {"run": run, "remarks": annotations, "progress": progress, "events": events, "job": details}
     answer |= {"low_utilisation": utilisation, "removals": removals}
     display.result({**answer, "result": result, "servers": servers}, as_json, text)
 
@@ -210,12 +216,14 @@ def _row_fields(row: "RunRow") -> str:
     )
 
 
-def _run_fields(run: "Run", progress: "Progress | None", system: str) -> str:
+def _run_fields(run: "Run", details: "JobDetails", progress: "Progress | None", system: str) -> str:
     spec = run.spec
     return display.fields(
         ("run", run.run_id),
         ("state", display.state(run)),
+        ("alert", alert_text(run, details)),
         ("detail", run.detail),
+        ("queue", queue_text(run, details)),
         # Progress is stored per state; that of an earlier one says nothing about the present.
         (
             "progress",
@@ -241,6 +249,15 @@ def _run_fields(run: "Run", progress: "Progress | None", system: str) -> str:
         ("code", run.code_sha256[:12]),
         ("system", system),
     )
+
+
+def _job(core: "Core", run_id: str) -> "JobDetails":
+    from aisbench_core.model import JobDetails
+
+    try:
+        return core.files.job(run_id)
+    except ResultError:  # a damaged file hides nothing else of the run
+        return JobDetails()
 
 
 def _utilisation(core: "Core", run_id: str) -> "list[LowUtilisation]":

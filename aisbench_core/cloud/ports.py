@@ -15,10 +15,13 @@ from aisbench_core.model import (
     Api,
     DirectoryPage,
     Engine,
+    EventLanguage,
     Flavor,
     JobEvent,
     JobRequest,
+    JobStage,
     JobStatus,
+    JobTask,
     LogPreview,
     MetricSample,
     Pool,
@@ -141,8 +144,16 @@ class TrainingService(Protocol):
     def metrics(self, job_id: str, task: str, start: datetime) -> Sequence[MetricSample]:
         """The task's per-minute samples, the first of them at `start`; without minutes that were not measured."""
 
-    def events(self, job_id: str) -> Sequence[JobEvent]:
-        """All events of the job, oldest first."""
+    def events(
+        self, job_id: str, since: datetime | None = None, language: EventLanguage = EventLanguage.ENGLISH
+    ) -> Sequence[JobEvent]:
+        """The job's events, oldest first; all of them, or those at and after `since`. Empty in APIs without events."""
+
+    def stages(self, job_id: str) -> Sequence[JobStage]:
+        """The stages of all attempts so far, in their order; empty in APIs without stages."""
+
+    def tasks(self, job_id: str, attempt: int = 0) -> Sequence[JobTask]:
+        """An attempt's tasks and nodes; attempts count from 1, 0 is the last one. Empty in APIs without tasks."""
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types that training jobs can use."""

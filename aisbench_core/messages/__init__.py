@@ -4,6 +4,7 @@ from aisbench_core.messages.message import (
     Hint,
     Message,
     Value,
+    bilingual,
     in_chinese,
     joined,
     label_in_chinese,
@@ -15,6 +16,6 @@ from aisbench_core.messages.message import (
 from aisbench_core.messages.stored import from_data, from_json, list_from_json, list_to_json, to_data, to_json
 
 __all__ = [
-    "Hint", "Message", "Value", "from_data", "from_json", "in_chinese", "joined", "label_in_chinese",
+    "Hint", "Message", "Value", "bilingual", "from_data", "from_json", "in_chinese", "joined", "label_in_chinese",
     "labels_in_chinese", "list_from_json", "list_to_json", "message_of", "plural", "to_data", "to_json", "verbatim",
 ]  # fmt: skip

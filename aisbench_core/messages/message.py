@@ -74,6 +74,21 @@ class Joined(Message):
         return template_of(self.template).join(map(str, parts))
 
 
+class Bilingual(Message):
+    """Text that somebody else wrote in both languages; without Chinese it is the same in all."""
+
+    __slots__ = ()
+
+    def translated(self, template_of: Callable[[str], str]) -> str:  # noqa: ARG002  # the catalogue has none of it
+        """The Chinese that came with it."""
+        return str(self.values["chinese"] or self.values["english"])
+
+
+def bilingual(english: str, chinese: str) -> Message:
+    """Foreign text of which there is a Chinese version."""
+    return Bilingual("{english}", english=english, chinese=chinese)
+
+
 def joined(separator: str, parts: Iterable[object]) -> Message:
     """Messages and texts as one Message, as in "one; another"; the separator is translated, too."""
     return Joined(separator, **{f"part{number}": part for number, part in enumerate(parts)})

@@ -9,10 +9,11 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
-from aisbench_core.messages.message import Joined, Message, Value, joined
+from aisbench_core.messages.message import Bilingual, Joined, Message, Value, bilingual, joined
 
 _FORMAT = re.compile(r"[,.\w%]{0,6}")
 _WIDE = re.compile(r"\d{3}")
+_LONGEST_CHINESE = 4
 
 
 def to_json(text: str) -> str:
@@ -56,6 +57,8 @@ def to_data(text: str) -> dict[str, Any] | None:
     values = {name: to_data(value) if isinstance(value, Message) else value for name, value in text.values.items()}
     if isinstance(text, Joined):
         return {"join": text.template, "parts": list(values.values())}
+    if isinstance(text, Bilingual):
+        return values
     return {"id": text.template, "values": values}
 
 
@@ -77,6 +80,11 @@ def _message(data: Any, max_length: int) -> Message:
         if len(data["join"]) * (len(parts) - 1) + sum(len(str(part)) for part in parts) > max_length:
             raise ValueError("longer than its text")
         return joined(data["join"], parts)
+    if "chinese" in data:
+        # Chinese is shorter than its English as a rule; the factor leaves room for what both quote.
+        if len(data["chinese"]) > _LONGEST_CHINESE * max_length:
+            raise ValueError("longer than its text")
+        return bilingual(str(data["english"]), str(data["chinese"]))
     values = {name: _value(value, max_length) for name, value in data["values"].items()}
     _check(data["id"], values, max_length)
     return Message(data["id"], **values)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from aisbench_core.model.job_details import RunAttempt
 from aisbench_core.model.spec import Channel, RunSpec
 
 
@@ -53,7 +54,7 @@ class JobStatus:
     """The status of a job at one time. `phase` is the cloud's word; `duration_s` is the running time without queueing.
 
     `outputs`: the job's OBS output directories. `version`: from 1, in APIs whose jobs have versions.
-    `priority`: 1 to 3, if the cloud states it."""
+    `priority`: 1 to 3, if the cloud states it. `attempts`: oldest first, in APIs that list them."""
 
     job_id: str
     name: str
@@ -69,6 +70,7 @@ class JobStatus:
     outputs: tuple[str, ...] = ()
     version: int = 0
     priority: int | None = None
+    attempts: tuple[RunAttempt, ...] = ()
 
     @property
     def has_ended(self) -> bool:
@@ -79,16 +81,6 @@ class JobStatus:
     def succeeded(self) -> bool:
         """Whether every task ended with exit code 0."""
         return self.phase == Phase.COMPLETED
-
-
-@dataclass(frozen=True, slots=True)
-class JobEvent:
-    """One event of a job, as listed by the cloud."""
-
-    at: datetime
-    level: str
-    message: str
-    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

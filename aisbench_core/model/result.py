@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from aisbench_core.model.annotation import NO_ANNOTATIONS, Annotations
 from aisbench_core.model.job import MetricSample
+from aisbench_core.model.job_details import RunAttempt
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
 from aisbench_core.model.system import Stated, known_from_job
@@ -138,7 +139,7 @@ class RunRecord:
     """All that the warehouse stores of one run; written to and read from data/runs/<run_id>/ as text.
 
     `described`: the system description that people stated, or None. `launched`: None for imported runs, and for those
-    of versions before it existed. `remarks`: annotations."""
+    of versions before it existed. `remarks`: annotations. `attempts`: of the job, if the API lists them."""
 
     run: Run
     workload: WorkloadFacts
@@ -152,6 +153,7 @@ class RunRecord:
     described: Stated | None = None
     launched: Launched | None = None
     remarks: Annotations = NO_ANNOTATIONS
+    attempts: tuple[RunAttempt, ...] = ()
 
     @property
     def origin(self) -> Origin:

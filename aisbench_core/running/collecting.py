@@ -1,6 +1,6 @@
 """The last step of a run: turns what its job left behind into a record, in the run folder and in the warehouse."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -16,11 +16,12 @@ from aisbench_core.errors import (
     ResultError,
 )
 from aisbench_core.job_secrets import JobSecrets, masked
-from aisbench_core.messages import Message, joined, message_of
+from aisbench_core.messages import Message, joined
 from aisbench_core.model import (
     Clock,
     CollectedResult,
     Event,
+    JobDetails,
     JobStatus,
     Level,
     Progress,
@@ -30,6 +31,7 @@ from aisbench_core.model import (
     TrainResultInfo,
 )
 from aisbench_core.private_files import sync, write_whole
+from aisbench_core.results.job_events import cloud_events
 from aisbench_core.results.record import read_annotations, read_outline, read_samples, read_stated, write_record
 from aisbench_core.results.result_files import collect
 from aisbench_core.results.train_result_info import stamped
@@ -37,7 +39,7 @@ from aisbench_core.running import run_paths
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.running.steps import fetch_logs, fetch_samples
+from aisbench_core.running.steps import fetch_logs, fetch_samples, watch_job
 
 T = TypeVar("T")
 
@@ -46,7 +48,6 @@ PARTS = 4
 PATIENCE = 6
 
 PROBLEMS_SHOWN = 3
-_LEVELS = {"Error": Level.ERROR, "Warning": Level.WARNING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class Collecting:
 
         Stopped and failed runs are collected, too, with whatever results there are."""
         facts = read_facts(folder.launch)
-        result, events, refusals = self._from_cloud(run, folder) if run.job_id else (None, [], [])
+        result, details, refusals = self._from_cloud(run, folder) if run.job_id else (None, JobDetails(), [])
         ended = _ended(run, result, refusals, self.clock())
         ended = replace(ended, detail=masked(ended.detail, self._secret_values(run)))
         record = RunRecord(
@@ -75,8 +76,13 @@ class Collecting:
             accelerator=facts.accelerator,
             result=result,
             samples=tuple(read_samples(folder.metrics)),
-            events=tuple(sorted([*self.ledger.events(run.run_id), *events], key=lambda event: event.at)),
+            events=tuple(
+                sorted(
+                    [*self.ledger.events(run.run_id), *cloud_events(run.run_id, details)], key=lambda event: event.at
+                )
+            ),
             launched=facts.launched,
+            attempts=details.attempts,
         )
         for log in folder.logs.glob("*.log"):
             sync(log)
@@ -88,7 +94,7 @@ class Collecting:
         self.record(replace(record, described=read_stated(folder.path), remarks=read_annotations(folder.path)))
         return ended
 
-    def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, list[Event], list[Message]]:
+    def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, JobDetails, list[Message]]:
         """Everything that the cloud still has of the job; final refusals are returned as messages.
 
         A completed job's result is retried for as long as it cannot be read, and wrong keys or a wrong clock are
@@ -107,12 +113,13 @@ class Collecting:
         self._show(run, 2)
         _unless_refused(warnings, lambda: fetch_samples(cloud, status, folder), given_up)
         self._show(run, 3)
-        events = _unless_refused(warnings, lambda: _events(cloud.training, run, secrets), given_up) or []
+        watch = watch_job(cloud, run, status, folder, secrets, self.clock())
+        details = _unless_refused(warnings, lambda: watch.complete(status), given_up) or watch.stored()
         self._show(run, PARTS)
         for warning in warnings:
             missing = Message("not collected: {reason}", reason=masked(warning, secrets))
             self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, missing))
-        return result, events, refusals
+        return result, details, refusals
 
     def _result(self, cloud: Cloud, run: Run, folder: RunFolder) -> CollectedResult | None:
         info = TrainResultInfo(
@@ -168,20 +175,6 @@ def _unless_refused(
             raise
         refusals.append(error.sentence)
         return None
-
-
-def _events(training: TrainingService, run: Run, secrets: Collection[str]) -> list[Event]:
-    return [
-        Event(
-            run.run_id,
-            event.at,
-            "cloud",
-            _LEVELS.get(event.level, Level.INFO),
-            masked(message_of(event.message), secrets),
-            event.source,
-        )
-        for event in training.events(run.job_id)
-    ]
 
 
 def _ended(run: Run, result: CollectedResult | None, refusals: list[Message], now: datetime) -> Run:

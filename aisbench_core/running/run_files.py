@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import DamagedLedger, ResultError
 from aisbench_core.messages import Message
-from aisbench_core.model import Launched, MetricSample, RunRecord, Series, WorkloadFacts
+from aisbench_core.model import JobDetails, Launched, MetricSample, RunRecord, Series, WorkloadFacts
 from aisbench_core.private_files import write_whole
 from aisbench_core.results.record import (
     Unread,
@@ -20,6 +20,7 @@ from aisbench_core.results.record import (
     read_stated,
 )
 from aisbench_core.running import logs
+from aisbench_core.running.job_watch import read_details
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
 
@@ -76,6 +77,10 @@ class RunFiles:
     def samples(self, run_id: str) -> list[MetricSample]:
         """The metrics sampled so far."""
         return read_samples(self._folder(run_id).metrics)
+
+    def job(self, run_id: str) -> JobDetails:
+        """What the platform said about the run's job so far. Raises ResultError when the file is damaged."""
+        return read_details(self._folder(run_id))
 
     def record(self, run_id: str) -> RunRecord | None:
         """The run's record, or None before it was collected. Raises ResultError when the files are damaged."""

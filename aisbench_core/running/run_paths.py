@@ -28,6 +28,7 @@ class RunFolder:
         self.result = path / "train_result_info.json"  # the block of that name
         self.metrics = path / "metrics.jsonl"  # a sample a line
         self.events = path / "events.jsonl"  # an event a line, of the console and the cloud
+        self.job = path / "job.json"  # what the platform says about the job: events, stages, tasks, attempts
         self.removals = path / "removals.jsonl"  # what was removed of the run, a removal a line
         self.logs = path / "logs"
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import Cloud, Connect
@@ -20,6 +21,7 @@ from aisbench_core.preflight.offline import preflight
 from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, run_paths
 from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload
+from aisbench_core.running.job_watch import JobWatch
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.resuming import copy_left, left_files
 from aisbench_core.running.run_paths import RunFolder
@@ -197,15 +199,16 @@ class Steps:
         return run.to(RunState.COLLECTING, verdict=_outcome(run, status), detail=_why_ended(run, status))
 
     def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> None:
-        """Fetch additions to the logs when they are due, and metrics once a minute.
+        """Fetch what the platform says about the job, additions to the logs when due, and metrics once a minute.
 
-        A refusal is ignored here: collecting fetches both again, and reports it."""
+        A refusal is ignored here: collecting fetches all of it again, and reports it."""
+        now = self.clock()
+        secrets = self.secrets.available_values(run.profile, run.spec.secrets)
+        watch_job(cloud, run, status, self.folder(run), secrets, now).poll(status)
         if not status.started_at:
             return
-        now = self.clock()
         if self.log_pace.is_due(run.run_id, now):
             with suppress(CloudRejected):
-                secrets = self.secrets.available_values(run.profile, run.spec.secrets)
                 grew = fetch_logs(cloud, run, status, self.folder(run), secrets)
                 self.log_pace.fetched(run.run_id, now, grew=grew)
         sampled_at = self.sampled_at.get(run.run_id)
@@ -236,6 +239,14 @@ def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, sec
     """Bring the logs of all nodes up to date, with these values masked; returns whether any has grown."""
     directory = run_paths.log_path(run, cloud.profile)
     return logs.fetch(cloud.objects, cloud.training.log_paths(status, directory), directory, folder, secrets)
+
+
+def watch_job(
+    cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, secrets: Collection[str], now: datetime
+) -> JobWatch:
+    """What polls the events, stages and attempts of a run's job into its folder."""
+    fetch = partial(fetch_logs, cloud, run, status, folder, secrets)
+    return JobWatch(cloud.training, folder, run.spec.pool_id, secrets, fetch, now)
 
 
 def fetch_samples(cloud: Cloud, status: JobStatus, folder: RunFolder) -> None:

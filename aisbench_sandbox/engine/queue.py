@@ -102,6 +102,11 @@ def assign_hosts(nodes: int, cards: int, room: Mapping[str, int]) -> tuple[str, 
     return tuple(hosts_of_tasks)
 
 
+def free_hosts(hosts: Sequence[Host], occupied: Iterable[Occupied], cards: int) -> int:
+    """How many of these nodes have so many cards free."""
+    return sum(free >= cards for free in _room(hosts, occupied).values())
+
+
 def _room(hosts: Sequence[Host], occupied: Iterable[Occupied]) -> Room:
     room = {host.name: host.cards for host in hosts}
     for job in occupied:

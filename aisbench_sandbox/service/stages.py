@@ -5,6 +5,7 @@ from typing import Any
 
 from aisbench_sandbox.events import PlatformEvent
 from aisbench_sandbox.job import Job
+from aisbench_sandbox.service.queue_reasons import QueueReason
 
 Json = dict[str, Any]
 
@@ -20,13 +21,15 @@ _END = _AGAIN | {"task_finished", "output_started", "output_done", "output_faile
 _END |= {"completed", "failed", "interrupted", "terminated", "timed_out", "queue_failed"}
 
 
-def stages_json(job: Job) -> Json:
-    """One record per attempt; the last attempt may still be in the queue."""
+def stages_json(job: Job, waits: QueueReason | None = None) -> Json:
+    """One record per attempt; the last attempt may still be in the queue, for the reason of `waits`."""
     parts = _by_running(job.events)
-    records = [
+    records: list[Json] = [
         {"record_order": number, "stages": _stages(job, events, is_last=number == len(parts))}
         for number, events in enumerate(parts, 1)
     ]
+    if waits and records[-1]["stages"]:
+        records[-1]["stages"][-1]["sub_stages"].append(_waiting_step(job, waits))
     return {"total_count": len(records), "running_records": records}
 
 
@@ -86,3 +89,8 @@ def _stage_json(job: Job, name: str, order: int, events: Sequence[PlatformEvent]
             for event in events
         ],
     }
+
+
+def _waiting_step(job: Job, waits: QueueReason) -> Json:
+    texts = {"name": waits.name, "en_message": waits.english, "zh_message": waits.chinese}
+    return {**texts, "create_time": str(job.queued_at)}

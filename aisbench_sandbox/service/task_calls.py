@@ -11,6 +11,7 @@ from aisbench_sandbox.service.event_search import EventSearch
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.job_calls import JOB, job_id_of
 from aisbench_sandbox.service.parameters import number, word
+from aisbench_sandbox.service.queue_reasons import queue_reason
 from aisbench_sandbox.service.stages import stages_json
 from aisbench_sandbox.service.training_jobs import LINK_SECONDS
 
@@ -75,7 +76,9 @@ def events(services: Services, request: Request) -> Response:
 
 
 def stages(services: Services, request: Request) -> Response:
-    return answer(200, stages_json(services.jobs.job(job_id_of(request))))
+    job, capacity = services.jobs.job(job_id_of(request)), services.jobs.capacity
+    reason = queue_reason(job, services.jobs.jobs.all(), capacity.hosts().get(job.pool, ()))
+    return answer(200, stages_json(job, reason))
 
 
 def _event_search(services: Services, request: Request) -> EventSearch:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
-from aisbench_core.model import Api, Phase
+from aisbench_core.model import Api, EventLanguage, Phase
 from tests.contract.region import Region, left_as_found, live_region, sandbox_region, sdk_region
 from tests.sandbox_process import SandboxProcess
 
@@ -174,6 +174,44 @@ def test_events_come_oldest_first_where_there_are_any(region: Region) -> None:
     assert bool(times) is (region.profile.api is Api.V2)
     assert times == sorted(times)
     assert all(event.message and event.at.tzinfo is UTC for event in events)
+
+
+def test_events_can_be_read_from_a_time_on_and_in_chinese(region: Region) -> None:
+    job = region.create()
+    events = region.training.events(job.job_id)
+    since = events[-1].at if events else now()
+
+    latest = region.training.events(job.job_id, since)
+    chinese = region.training.events(job.job_id, None, EventLanguage.CHINESE)
+
+    assert [event for event in latest if event.at < since] == []
+    assert [event.at for event in chinese][: len(events)] == [event.at for event in events]
+    assert bool(latest) is bool(events)
+    assert all(one.message != other.message for one, other in zip(events, chinese, strict=False))
+
+
+def test_stages_and_tasks_are_listed_where_the_api_has_them(region: Region) -> None:
+    job = region.create()
+
+    stages = region.training.stages(job.job_id)
+    tasks = region.training.tasks(job.job_id)
+
+    assert bool(stages) is bool(tasks) is (region.profile.api is Api.V2)
+    assert [stage.name for stage in stages][:1] == ["scheduling"] * bool(stages)
+    assert all(stage.attempt == 1 and stage.english for stage in stages)
+    assert [task.task for task in tasks] == ["worker-0"] * bool(tasks)
+    assert region.training.tasks(job.job_id, attempt=9) == type(tasks)()
+
+
+def test_the_attempts_of_a_job_are_part_of_its_status_where_the_api_lists_them(region: Region) -> None:
+    job = region.create()
+    region.training.stop(job.job_id)
+
+    attempts = region.training.detail(job.job_id).attempts
+
+    assert [attempt.number for attempt in attempts] == list(range(1, len(attempts) + 1))
+    assert not (attempts and region.profile.api.has_versions)
+    assert all(attempt.started_at.tzinfo is UTC and not attempt.recovery for attempt in attempts)
 
 
 def test_the_flavors_tell_their_cards(region: Region) -> None:

@@ -12,7 +12,7 @@ from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.errors import CloudRejected, CloudUnavailable, SpecError
 from aisbench_core.messages import verbatim
-from aisbench_core.model import JobEvent, JobRequest, JobStatus, RunState
+from aisbench_core.model import EventLanguage, JobEvent, JobRequest, JobStatus, RunState
 from aisbench_core.settings import Settings, find_credentials
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, SPEC, Bench, bench_on
@@ -134,7 +134,12 @@ class Talkative(ModelArtsV2):
         seen = super().status(job_ids, since)
         return {each: replace(status, message=f"{NAME}={VALUE}") for each, status in seen.items()}
 
-    def events(self, job_id: str) -> Sequence[JobEvent]:
+    def events(
+        self,
+        job_id: str,
+        since: datetime | None = None,  # noqa: ARG002  # the protocol's
+        language: EventLanguage = EventLanguage.ENGLISH,  # noqa: ARG002
+    ) -> Sequence[JobEvent]:
         return [JobEvent(datetime(2026, 3, 1, tzinfo=UTC), "Normal", f"pulled for {job_id} with {VALUE!r}", "kubelet")]
 
 

@@ -16,10 +16,13 @@ from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import (
     Engine,
+    EventLanguage,
     Flavor,
     JobEvent,
     JobRequest,
+    JobStage,
     JobStatus,
+    JobTask,
     LogPreview,
     MetricSample,
     Pool,
@@ -91,7 +94,18 @@ class ModelArtsSdk:
             )
         return ()
 
-    def events(self, job_id: str) -> Sequence[JobEvent]:  # noqa: ARG002  # the protocol's
+    def events(
+        self,
+        job_id: str,  # noqa: ARG002  # the protocol's
+        since: datetime | None = None,  # noqa: ARG002
+        language: EventLanguage = EventLanguage.ENGLISH,  # noqa: ARG002
+    ) -> Sequence[JobEvent]:
+        return ()
+
+    def stages(self, job_id: str) -> Sequence[JobStage]:  # noqa: ARG002  # the protocol's
+        return ()
+
+    def tasks(self, job_id: str, attempt: int = 0) -> Sequence[JobTask]:  # noqa: ARG002  # the protocol's
         return ()
 
     def flavors(self) -> Sequence[Flavor]:

@@ -13,10 +13,13 @@ from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.messages import Message
 from aisbench_core.model import (
     Engine,
+    EventLanguage,
     Flavor,
     JobEvent,
     JobRequest,
+    JobStage,
     JobStatus,
+    JobTask,
     LogPreview,
     MetricSample,
     Phase,
@@ -134,8 +137,19 @@ class ModelArtsV1:
         operation = Message("read the metrics of {task} of job {job_id}", task=task, job_id=job_id)
         return tuple(v1_replies.samples(self._calls.version(operation, job_id).metrics, start))
 
-    def events(self, job_id: str) -> Sequence[JobEvent]:  # noqa: ARG002  # the protocol's
+    def events(
+        self,
+        job_id: str,  # noqa: ARG002  # the protocol's
+        since: datetime | None = None,  # noqa: ARG002
+        language: EventLanguage = EventLanguage.ENGLISH,  # noqa: ARG002
+    ) -> Sequence[JobEvent]:
         """None: API v1 has no events."""
+        return ()
+
+    def stages(self, job_id: str) -> Sequence[JobStage]:  # noqa: ARG002  # the protocol's
+        return ()
+
+    def tasks(self, job_id: str, attempt: int = 0) -> Sequence[JobTask]:  # noqa: ARG002  # the protocol's
         return ()
 
     def flavors(self) -> Sequence[Flavor]:

@@ -9,12 +9,12 @@ from typing import Any
 from aisbench_core.model import (
     Engine,
     Flavor,
-    JobEvent,
     JobStatus,
     LogPreview,
     MetricSample,
     Pool,
     Quota,
+    RunAttempt,
     TaskStatus,
     WaitingJob,
 )
@@ -22,6 +22,7 @@ from aisbench_core.model import (
 Json = Mapping[str, Any]
 
 NOT_MEASURED = -1  # how the API marks a missing sample
+GIVEN_UP = ("failed", "terminated", "quotaExceeded")  # results of a recovery that did not start the job again
 
 # The cloud's names of processors, which differ between APIs, and those that images and packages use.
 _ARCHITECTURES = {"arm": "aarch64", "arm64": "aarch64", "aarch64": "aarch64", "x86": "x86_64", "x86_64": "x86_64"}
@@ -47,6 +48,7 @@ def job_status(job: Json) -> JobStatus:
         node_count=int((spec.get("resource") or {}).get("node_count") or 1),
         outputs=tuple(_outputs(job.get("algorithm") or {})),
         priority=None if priority is None else int(priority),
+        attempts=tuple(_attempts(status.get("running_records") or ())),
     )
 
 
@@ -77,19 +79,6 @@ def samples(reply: Json, task: str, start: datetime) -> tuple[MetricSample, ...]
         for metric in reply.get("metrics") or ()
         for minute, value in enumerate(metric.get("value") or ())
         if value is not None and float(value) != NOT_MEASURED
-    )
-
-
-def job_events(reply: Json) -> list[JobEvent]:
-    return [job_event(event) for event in reply.get("events") or ()]
-
-
-def job_event(event: Json) -> JobEvent:
-    """One event; its time has an offset, which is converted to UTC."""
-    time = datetime.fromisoformat(event["time"])
-    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    return JobEvent(
-        time, str(event.get("level") or ""), str(event.get("message") or ""), str(event.get("source") or "")
     )
 
 
@@ -185,6 +174,29 @@ def _outputs(algorithm: Json) -> Iterator[str]:
 def _task_status(task: Json) -> TaskStatus:
     code = task.get("exit_code")
     return TaskStatus(str(task.get("task") or ""), None if code is None else int(code), str(task.get("message") or ""))
+
+
+def _attempts(records: Sequence[Json]) -> Iterator[RunAttempt]:
+    """A job's attempts; a record without a start is of one that has not begun."""
+    begun = [record for record in records if record.get("start_at")]
+    for number, record in enumerate(begun, start=1):
+        recoveries = record.get("recover_records") or ()
+        last: Json = recoveries[-1] if recoveries else {}
+        given_up = number == len(begun) and last.get("recover_result") in GIVEN_UP
+        yield RunAttempt(
+            number,
+            _second(record["start_at"]),
+            _second(record["end_at"]) if record.get("end_at") else None,
+            fault=str(last.get("fault_scenario") or ""),
+            reason=str(last.get("reason") or record.get("end_reason") or ""),
+            task=str(record.get("end_related_task") or last.get("related_task") or ""),
+            recovery="" if given_up else str(record.get("end_recover") or last.get("recover") or ""),
+        )
+
+
+def _second(seconds: object) -> datetime:
+    # Records count seconds, everything else in a status milliseconds.
+    return datetime.fromtimestamp(_number(seconds), UTC)
 
 
 def _message(status: Json, tasks: Sequence[TaskStatus]) -> str:

@@ -2,24 +2,27 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from huaweicloudsdkmodelarts import v1 as sdk
 
 from aisbench_core.cloud.job_fields import v2_body
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages, pages
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
-from aisbench_core.cloud.modelarts_v2 import replies
+from aisbench_core.cloud.modelarts_v2 import detail_replies, replies
 from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import (
     Engine,
+    EventLanguage,
     Flavor,
     JobEvent,
     JobRequest,
+    JobStage,
     JobStatus,
+    JobTask,
     LogPreview,
     MetricSample,
     Pool,
@@ -30,6 +33,7 @@ from aisbench_core.settings import Credentials, Profile
 
 EVENTS = 100
 MOST_EVENT_PAGES = 100
+FAR = timedelta(days=366)  # no event of a job is so much later than another
 DEFAULT_PRIORITY = 1  # of a job whose policy states none
 
 
@@ -103,17 +107,34 @@ class ModelArtsV2:
             return self._caller.read(operation, call, lambda reply: replies.samples(reply, task, start))
         return ()
 
-    def events(self, job_id: str) -> Sequence[JobEvent]:
+    def events(
+        self, job_id: str, since: datetime | None = None, language: EventLanguage = EventLanguage.ENGLISH
+    ) -> Sequence[JobEvent]:
         operation = Message("read the events of job {job_id}", job_id=job_id)
+        # The API takes both times or none.
+        times = {"start_time": _milliseconds(since), "end_time": _milliseconds(since + FAR)} if since else {}
 
         def page(number: int) -> list[JobEvent]:
             request = sdk.ListTrainingJobEventsRequest(
-                training_job_id=job_id, offset=number * EVENTS, limit=EVENTS, order="asc", x_language="en-us"
+                training_job_id=job_id, offset=number * EVENTS, limit=EVENTS, order="asc", x_language=language, **times
             )
-            return self._caller.read(operation, self._sdk.list_training_job_events_invoker(request), replies.job_events)
+            call = self._sdk.list_training_job_events_invoker(request)
+            return self._caller.read(operation, call, detail_replies.job_events)
 
         events = [event for events in pages(page, EVENTS, MOST_EVENT_PAGES) for event in events]
         return sorted(events, key=lambda event: event.at)
+
+    def stages(self, job_id: str) -> Sequence[JobStage]:
+        call = self._sdk.list_training_job_stages_invoker(sdk.ListTrainingJobStagesRequest(training_job_id=job_id))
+        operation = Message("read the stages of job {job_id}", job_id=job_id)
+        return self._caller.read(operation, call, detail_replies.job_stages)
+
+    def tasks(self, job_id: str, attempt: int = 0) -> Sequence[JobTask]:
+        request = sdk.ListTrainingJobTasksRequest(training_job_id=job_id, schedule_count=attempt or None)
+        operation = Message("read the tasks of job {job_id}", job_id=job_id)
+        return self._caller.read(
+            operation, self._sdk.list_training_job_tasks_invoker(request), detail_replies.job_tasks
+        )
 
     def flavors(self) -> Sequence[Flavor]:
         call = self._sdk.show_training_job_flavors_invoker(sdk.ShowTrainingJobFlavorsRequest())
@@ -144,3 +165,7 @@ class ModelArtsV2:
         )
         call = self._sdk.list_training_jobs_invoker(sdk.ListTrainingJobsRequest(body=body))
         return self._caller.read(operation, call, replies.job_page)
+
+
+def _milliseconds(time: datetime) -> str:
+    return str(int(time.timestamp() * 1000))

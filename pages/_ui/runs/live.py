@@ -11,11 +11,13 @@ import streamlit as st
 from aisbench_core.errors import DamagedLedger, RunNotFound
 from aisbench_core.formats import duration
 from aisbench_core.model import Event, MetricSample
+from aisbench_core.results.job_events import cloud_events
 from aisbench_core.results.utilisation import low_utilisation
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs import cards, cleaning, reproduce
 from pages._ui.runs.annotations import show_annotations
+from pages._ui.runs.job_details import job_details, show_alert, show_job, show_last_words, show_queue
 from pages._ui.runs.priority import show_priority
 from pages._ui.runs.recorded import board_selection, show_details, show_measured, show_recorded
 from pages._ui.runs.system_form import show_system
@@ -114,8 +116,11 @@ def _all_runs(was_active: bool) -> None:
                     cards.state_badge(run)
                     link(navigation.LIVE, plain(cards.run_title(run)), {"run": run.run_id})
                 st.caption(f"{plain(cards.run_facts(run))} · {cards.started_text(run)}")
+                details = job_details(run.run_id)
+                show_alert(run, details)
                 cards.show_line(run, core().ledger.progress(run.run_id))
                 cards.show_detail(run)
+                show_queue(run, details)
         if runs:
             _show_time()
 
@@ -130,11 +135,17 @@ def _one_run(run_id: str, had_ended: bool) -> None:
         if run.started_at and not run.state.is_terminal:
             lasted = (core().clock() - run.started_at).total_seconds()
             st.caption(t("live.started", at=when(run.started_at), lasted=duration(max(0.0, lasted))))
+        details = job_details(run_id)
+        show_alert(run, details)
         cards.show_stages(run, core().ledger.progress(run_id))
         cards.show_detail(run)
+        show_last_words(run, details)
+        show_queue(run, details)
         if run.state.is_terminal:
             _result(run_id)
-        _timeline([*core().ledger.events(run_id), *core().annotations.of(run_id).timeline(run_id)])
+        show_job(details)
+        events = (*core().ledger.events(run_id), *cloud_events(run_id, details))
+        _timeline([*events, *core().annotations.of(run_id).timeline(run_id)])
         if not had_ended:
             _show_time()
 

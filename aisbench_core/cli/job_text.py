@@ -1,0 +1,69 @@
+"""What `aisbench show` prints about a run's job: what happened to it, where it waits, its attempts and stages."""
+
+from typing import TYPE_CHECKING
+
+from aisbench_core import formats
+from aisbench_core.cli import display
+
+if TYPE_CHECKING:
+    from aisbench_core.model import JobDetails, JobStage, Run, RunAttempt
+
+
+def alert_text(run: "Run", details: "JobDetails") -> str:
+    """What somebody who watches the run should know first; empty if there is nothing."""
+    from aisbench_core.results.job_events import alert_message
+
+    alert = details.alert(ended=run.state.is_terminal, failed=run.state == "failed")
+    return f"{display.local_time(alert.at)}: {alert_message(alert)}" if alert else ""
+
+
+def queue_text(run: "Run", details: "JobDetails") -> str:
+    """The run's place in its queue and what it waits for; empty if it does not wait."""
+    if run.state != "queued":
+        return ""
+    last = details.queue[-1] if details.queue else None
+    position = f"place {last.position} of {last.waiting}" if last else ""
+    return ", ".join(filter(None, (position, details.waits_for.english if details.waits_for else "")))
+
+
+def details_text(details: "JobDetails") -> str:
+    """The tables of attempts and stages."""
+    blocks = (_attempts(details), _stages(details))
+    return "\n\n".join(filter(None, blocks))
+
+
+def _attempts(details: "JobDetails") -> str:
+    from aisbench_core.results.job_events import interruption
+
+    # A single attempt without a fault is what its run says already.
+    if not details.restarts and not any(attempt.reason for attempt in details.attempts):
+        return ""
+    columns: display.Columns[RunAttempt] = {
+        ">attempt": lambda attempt: str(attempt.number),
+        "started": lambda attempt: display.local_time(attempt.started_at),
+        "ended": lambda attempt: display.local_time(attempt.ended_at),
+        "because": lambda attempt: interruption(attempt) if attempt.reason or attempt.fault else formats.MISSING,
+        "then": lambda attempt: attempt.recovery or formats.MISSING,
+    }
+    text = f"attempts\n{display.indented(display.table_of(details.attempts, columns))}"
+    for attempt in details.attempts:
+        if attempt.last_words:
+            text += f"\n\nlast lines of attempt {attempt.number}\n{display.indented(chr(10).join(attempt.last_words))}"
+    return text
+
+
+def _stages(details: "JobDetails") -> str:
+    if not details.stages:
+        return ""
+    columns: display.Columns[JobStage] = {
+        ">attempt": lambda stage: str(stage.attempt),
+        "stage": lambda stage: stage.english,
+        "started": lambda stage: display.local_time(stage.started_at),
+        ">took": lambda stage: formats.duration(_seconds(stage)),
+        "last step": lambda stage: stage.steps[-1].english if stage.steps else formats.MISSING,
+    }
+    return f"stages\n{display.indented(display.table_of(details.stages, columns))}"
+
+
+def _seconds(stage: "JobStage") -> float | None:
+    return (stage.ended_at - stage.started_at).total_seconds() if stage.started_at and stage.ended_at else None

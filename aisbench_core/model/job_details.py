@@ -1,0 +1,182 @@
+"""What the platform says about a job beside its status: events, stages, tasks, attempts, and its place in a queue."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class EventKind(StrEnum):
+    """Events that matter to whoever watches a run; all others are OTHER."""
+
+    OTHER = ""
+    HANG = "hang"
+    PREEMPTED = "preempted"
+
+
+class EventLanguage(StrEnum):
+    """The languages of the platform's events, in the words of the API."""
+
+    ENGLISH = "en-us"
+    CHINESE = "zh-cn"
+
+
+class JobFault(StrEnum):
+    """Why the platform interrupted a job, in the words of the API."""
+
+    CARD = "chip_fault"
+    NODE = "node_fault"
+    CODE = "job_failed"
+    HANG = "job_hanged"
+    DEGRADED = "job_subhealth"
+    LOG = "error_in_log"
+
+
+@dataclass(frozen=True, slots=True)
+class JobEvent:
+    """One event of a job, as listed by the cloud; `chinese` is its message in that language, if it was requested."""
+
+    at: datetime
+    level: str
+    message: str
+    source: str = ""
+    kind: EventKind = EventKind.OTHER
+    chinese: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StageStep:
+    """A step of a stage, such as a reason to wait or a download, in the platform's words."""
+
+    at: datetime
+    english: str
+    chinese: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobStage:
+    """A stage of a job's attempt (from 1): scheduling, preparing, running or end, in the platform's words."""
+
+    attempt: int
+    name: str
+    english: str
+    chinese: str = ""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    steps: tuple[StageStep, ...] = ()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the training code runs, so that no stage follows before its end."""
+        return self.name == "running" and self.ended_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class JobTask:
+    """A task of an attempt, the node that it was put on, and how it ended, if that is known."""
+
+    task: str
+    ip: str = ""
+    host: str = ""
+    exit_code: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePosition:
+    """A job's place in the queue of its pool, from 1, among so many jobs; `at` is when it came there."""
+
+    at: datetime
+    position: int
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunAttempt:
+    """One execution of a run's job; a restarted job has several. `number` is from 1.
+
+    `fault` is a JobFault, another word of the API, or empty; `reason` is the platform's, and `task` the one that it
+    names. `recovery` is how the platform starts the job again, in the API's words; empty if it does not.
+    `last_event`: the last that went wrong in it. `last_words`: the last lines of the task's log."""
+
+    number: int
+    started_at: datetime
+    ended_at: datetime | None = None
+    fault: str = ""
+    reason: str = ""
+    task: str = ""
+    recovery: str = ""
+    tasks: tuple[JobTask, ...] = ()
+    last_event: str = ""
+    last_words: tuple[str, ...] = ()
+
+    @property
+    def is_restarted(self) -> bool:
+        """Whether it has ended, and the platform starts the job again."""
+        return self.ended_at is not None and bool(self.recovery)
+
+    @property
+    def host(self) -> str:
+        """The node of the task that ended it; empty if the platform names neither."""
+        return next((task.host for task in self.tasks if task.task == self.task), "")
+
+
+class AlertKind(StrEnum):
+    """What somebody who watches a run should know at once."""
+
+    HANG = "hang"
+    RESTARTING = "restarting"
+    RESTARTED = "restarted"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class JobAlert:
+    """`attempt`: the one that hangs, or that was interrupted."""
+
+    kind: AlertKind
+    at: datetime
+    attempt: RunAttempt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobDetails:
+    """All of it so far, each part oldest first. Parts that the API does not have are empty.
+
+    `queue`: the places that the job came to; the last one is where it waits, or waited."""
+
+    events: tuple[JobEvent, ...] = ()
+    stages: tuple[JobStage, ...] = ()
+    attempts: tuple[RunAttempt, ...] = ()
+    queue: tuple[QueuePosition, ...] = ()
+
+    @property
+    def restarts(self) -> int:
+        """How often the job was started again."""
+        return max(0, len(self.attempts) - 1)
+
+    @property
+    def waits_for(self) -> StageStep | None:
+        """The last that the platform said about a job that waits for nodes."""
+        stage = self.stages[-1] if self.stages else None
+        return stage.steps[-1] if stage and stage.name == "scheduling" and stage.steps else None
+
+    def alert(self, *, ended: bool, failed: bool) -> JobAlert | None:
+        """The most important of what happened to a run that has `ended`, and maybe `failed`, or goes on."""
+        last = self.attempts[-1] if self.attempts else None
+        hang = None if ended else self._hang(last)
+        if hang is not None:
+            return JobAlert(AlertKind.HANG, hang.at, last)
+        if last is None or last.ended_at is None or (ended and not failed):
+            return self._restarted()
+        if last.is_restarted and not ended:
+            return JobAlert(AlertKind.RESTARTING, last.ended_at, last)
+        return JobAlert(AlertKind.ENDED, last.ended_at, last) if failed and last.reason else self._restarted()
+
+    def _hang(self, last: RunAttempt | None) -> JobEvent | None:
+        # Whatever the platform says afterwards shows that the job went on, or that it was started again.
+        event = self.events[-1] if self.events else None
+        runs = last is None or (last.ended_at is None and event is not None and event.at >= last.started_at)
+        return event if event is not None and event.kind is EventKind.HANG and runs else None
+
+    def _restarted(self) -> JobAlert | None:
+        return JobAlert(AlertKind.RESTARTED, self.attempts[-1].started_at, self.attempts[-2]) if self.restarts else None

@@ -1,0 +1,212 @@
+"""What the platform says about a run's job, polled while it lives and stored in the run's folder as job.json.
+
+Each poll replaces the events from a little before the last known one on, so that none is stored twice after a kill."""
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from pydantic import TypeAdapter, ValidationError
+
+from aisbench_core.cloud.ports import TrainingService
+from aisbench_core.errors import CloudError, CloudUnavailable, ResultError
+from aisbench_core.job_secrets import masked
+from aisbench_core.messages import verbatim
+from aisbench_core.model import (
+    EventLanguage,
+    JobDetails,
+    JobEvent,
+    JobStage,
+    JobStatus,
+    Phase,
+    QueuePosition,
+    RunAttempt,
+    StageStep,
+)
+from aisbench_core.private_files import write_whole
+from aisbench_core.results.record import damaged, inside
+from aisbench_core.running import logs
+from aisbench_core.running.run_paths import RunFolder
+
+# Events have whole seconds, and nodes send theirs with a delay.
+OVERLAP = timedelta(minutes=1)
+# A long queue moves every few seconds for days: the first place and the latest ones tell enough.
+MOST_POSITIONS = 20
+
+LAST_LINES = 8
+LINE_LETTERS = 240
+SEARCHED_LINES = 2000
+
+_PLATFORM_LINE = re.compile(r"^\[ModelArts Service Log\]|Platform=ModelArts-Service")
+# Where the log of each attempt begins: jobs go on writing to the same log.
+_BEGINNING = re.compile(r"^\[ModelArts Service Log\]\[init\] download code_url")
+_WAITING = frozenset({Phase.CREATING, Phase.PENDING})
+_DETAILS = TypeAdapter(JobDetails)
+
+
+def read_details(folder: RunFolder) -> JobDetails:
+    """What is known of the run's job; empty before the first poll. Raises ResultError when the file is damaged."""
+    if not folder.job.exists():
+        return JobDetails()
+    try:
+        return _DETAILS.validate_json(folder.job.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise damaged(inside(folder.job), error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class JobWatch:
+    """Polls one job. `pool_id`: the pool whose queue it may wait in. `secrets`: values to be masked.
+
+    `fetch_logs` brings the logs up to date; it is called when an attempt has ended."""
+
+    training: TrainingService
+    folder: RunFolder
+    pool_id: str
+    secrets: Collection[str]
+    fetch_logs: Callable[[], object]
+    now: datetime
+
+    def poll(self, status: JobStatus) -> JobDetails:
+        """Store what is new; what the cloud refuses or fails to give now is left as it was, for the next poll."""
+        before = after = self.stored()
+        try:
+            since = before.events[-1].at - OVERLAP if before.events else None
+            after = self._with_events(before, status, since)
+        except CloudUnavailable:
+            return before  # the other requests would wait for the same service
+        except CloudError:
+            pass
+        is_quiet = after.events == before.events and status.phase not in _WAITING
+        if not (is_quiet and after.stages and after.stages[-1].is_running):
+            after = self._with_stages(after, status)
+        return self._store(before, self._with_attempts(self._with_queue(after, status), status))
+
+    def complete(self, status: JobStatus) -> JobDetails:
+        """The same once more for a job that has ended, with all its events. Raises CloudError if they are refused."""
+        before = self.stored()
+        after = self._with_attempts(self._with_stages(before, status), status)
+        self._store(before, after)
+        return self._store(after, self._with_attempts(self._with_events(after, status, None), status))
+
+    def stored(self) -> JobDetails:
+        """What earlier polls stored."""
+        with suppress(ResultError):  # a damaged file is replaced by what the cloud still has
+            return read_details(self.folder)
+        return JobDetails()
+
+    def _store(self, before: JobDetails, after: JobDetails) -> JobDetails:
+        if after != before:
+            write_whole(self.folder.job, _DETAILS.dump_json(after, indent=1))
+        return after
+
+    def _with_events(self, details: JobDetails, status: JobStatus, since: datetime | None) -> JobDetails:
+        english = self.training.events(status.job_id, since)
+        if not english:
+            return details
+        first = since or english[0].at  # what the cloud has forgotten stays here
+        earlier = [event for event in details.events if event.at < first]
+        known = details.events[len(earlier) :]
+        masked_english = [self._masked_event(event) for event in english]
+        if masked_english == [replace(event, chinese="") for event in known] and all(event.chinese for event in known):
+            return details
+        chinese = self.training.events(status.job_id, since, EventLanguage.CHINESE)
+        both = (self._masked_event(event) for event in _paired(english, chinese))
+        return replace(details, events=(*earlier, *both))
+
+    def _with_stages(self, details: JobDetails, status: JobStatus) -> JobDetails:
+        with suppress(CloudError):
+            stages = tuple(map(self._masked_stage, self.training.stages(status.job_id)))
+            return replace(details, stages=stages or details.stages)
+        return details
+
+    def _with_queue(self, details: JobDetails, status: JobStatus) -> JobDetails:
+        """Its place among the jobs that wait in its pool; of a job that runs, the last one stays."""
+        if not self.pool_id or status.phase not in _WAITING:
+            return details
+        with suppress(CloudError):
+            waiting = self.training.waiting(self.pool_id) or ()
+            position = next((index for index, job in enumerate(waiting, start=1) if job.name == status.name), 0)
+            last = details.queue[-1] if details.queue else None
+            if position and (last is None or (last.position, last.waiting) != (position, len(waiting))):
+                queue = (*details.queue, QueuePosition(self.now, position, len(waiting)))
+                return replace(details, queue=queue if len(queue) <= MOST_POSITIONS else (queue[0], *queue[2:]))
+        return details
+
+    def _with_attempts(self, details: JobDetails, status: JobStatus) -> JobDetails:
+        """The cloud's attempts, with what is known here: their nodes and, once they have ended, their last words."""
+        known = {attempt.number: attempt for attempt in details.attempts}
+        attempts = tuple(self._merged(attempt, known.get(attempt.number), status) for attempt in status.attempts)
+        if any(attempt.ended_at and not _has_ended(known.get(attempt.number)) for attempt in attempts):
+            with suppress(CloudError):
+                self.fetch_logs()
+        attempts = tuple(
+            self._with_end(attempt, details, status) if attempt.ended_at else attempt for attempt in attempts
+        )
+        return replace(details, attempts=attempts or details.attempts)
+
+    def _merged(self, attempt: RunAttempt, known: RunAttempt | None, status: JobStatus) -> RunAttempt:
+        tasks = known.tasks if known else ()
+        if not tasks:
+            with suppress(CloudError):
+                tasks = tuple(self.training.tasks(status.job_id, attempt.number))
+        if attempt.number == len(status.attempts):  # the exit codes are those of the last attempt
+            ends = {end.task: end for end in status.task_statuses}
+            tasks = tuple(
+                replace(task, exit_code=ends[task.task].exit_code, message=self._masked(ends[task.task].message))
+                if task.task in ends
+                else task
+                for task in tasks
+            )
+        words = known.last_words if known else ()
+        return replace(attempt, reason=self._masked(attempt.reason), tasks=tasks, last_words=words)
+
+    def _with_end(self, attempt: RunAttempt, details: JobDetails, status: JobStatus) -> RunAttempt:
+        later = len(status.attempts) - attempt.number
+        words = attempt.last_words
+        if not words and not (status.succeeded and not later):
+            words = self._last_words(attempt, later)
+        return replace(attempt, last_words=words, last_event=_last_event(details.events, attempt))
+
+    def _last_words(self, attempt: RunAttempt, later: int) -> tuple[str, ...]:
+        """The end of the node's log as it was before the `later` attempts, without the platform's own lines."""
+        node = int(attempt.task.rpartition("-")[2]) if re.fullmatch(r"\S+-\d+", attempt.task) else 0
+        lines = logs.tail(self.folder.log(node), SEARCHED_LINES).splitlines()
+        beginnings = [number for number, line in enumerate(lines) if _BEGINNING.search(line)]
+        own = lines[: beginnings[-later]] if 0 < later <= len(beginnings) else lines
+        own = own[beginnings[-later - 1] :] if later < len(beginnings) else own
+        written = [line.rstrip()[:LINE_LETTERS] for line in own if line.strip() and not _PLATFORM_LINE.search(line)]
+        return tuple(written[-LAST_LINES:])
+
+    def _masked(self, text: str) -> str:
+        return str(masked(verbatim(text), self.secrets)) if text else text
+
+    def _masked_event(self, event: JobEvent) -> JobEvent:
+        return replace(event, message=self._masked(event.message), chinese=self._masked(event.chinese))
+
+    def _masked_stage(self, stage: JobStage) -> JobStage:
+        steps = (StageStep(step.at, self._masked(step.english), self._masked(step.chinese)) for step in stage.steps)
+        return replace(stage, steps=tuple(steps))
+
+
+def _paired(english: Sequence[JobEvent], chinese: Sequence[JobEvent]) -> list[JobEvent]:
+    """The events with their Chinese messages; without them if another event came between the two requests."""
+    if [event.at for event in english] != [event.at for event in chinese[: len(english)]]:
+        return list(english)
+    return [replace(one, chinese=other.message) for one, other in zip(english, chinese, strict=False)]
+
+
+def _has_ended(attempt: RunAttempt | None) -> bool:
+    return attempt is not None and attempt.ended_at is not None
+
+
+def _last_event(events: Sequence[JobEvent], attempt: RunAttempt) -> str:
+    """The last event of an attempt that is no mere information."""
+    assert attempt.ended_at is not None  # noqa: S101  # the caller's condition
+    until = attempt.ended_at + timedelta(seconds=1)  # records have whole seconds
+    wrong = [
+        event for event in events if attempt.started_at <= event.at <= until and event.level in ("Error", "Warning")
+    ]
+    return wrong[-1].message if wrong else ""

@@ -1,0 +1,111 @@
+"""What the platform says about a run's job, on its page: the banner, the queue, its attempts, stages and tasks."""
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from aisbench_core.errors import ResultError
+from aisbench_core.formats import MISSING, duration
+from aisbench_core.model import AlertKind, JobAlert, JobDetails, Run, RunState
+from aisbench_core.results.job_events import alert_message, interruption
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import plain
+from pages._ui.shell.formats import when
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+
+def job_details(run_id: str) -> JobDetails:
+    """What is known of the run's job; nothing if its file is damaged, which hides nothing else of the run."""
+    try:
+        return core().files.job(run_id)
+    except ResultError:
+        return JobDetails()
+
+
+def show_alert(run: Run, details: JobDetails) -> None:
+    """A banner about a suspected hang or a restart. How a run failed is its detail, which has a banner already."""
+    alert = _alert(run, details)
+    if alert is None or alert.kind is AlertKind.ENDED:
+        return
+    sentence = f"{plain(t.message(alert_message(alert)))} · {when(alert.at)}"
+    if alert.kind is AlertKind.HANG:
+        st.error(f"{sentence} \n\n{t('job.hang_help')}", icon=":material/pause_circle:")
+    else:
+        st.warning(sentence, icon=":material/restart_alt:")
+
+
+def show_last_words(run: Run, details: JobDetails) -> None:
+    """The last lines of the attempt that was interrupted, or that failed, with the reason."""
+    alert = _alert(run, details)
+    if alert is None or alert.attempt is None or not alert.attempt.last_words:
+        return
+    reason = plain(t.message(interruption(alert.attempt)))
+    with st.expander(t("job.last_words", number=alert.attempt.number, reason=reason), icon=":material/notes:"):
+        st.code("\n".join(alert.attempt.last_words), language=None, wrap_lines=True)
+
+
+def show_queue(run: Run, details: JobDetails) -> None:
+    """Where a waiting job stands, and what it waits for."""
+    if run.state is not RunState.QUEUED:
+        return
+    if details.queue:
+        last = details.queue[-1]
+        st.markdown(t("job.position", position=last.position, waiting=last.waiting, pool=plain(run.spec.pool_id)))
+    if details.waits_for:
+        st.markdown(plain(t.pick(details.waits_for.english, details.waits_for.chinese)))
+
+
+def show_job(details: JobDetails) -> None:
+    """Attempts with their nodes and exit codes, and the stages of each."""
+    if details.restarts or any(attempt.reason for attempt in details.attempts):
+        st.header(t("job.attempts"))
+        show_table(list(_attempt_rows(details)), t("job.attempts"), widths={t("job.because"): "large"})
+    if not details.stages:
+        return
+    with st.expander(t("job.stages"), icon=":material/timeline:"):
+        show_table(list(_stage_rows(details)), t("job.stages"), widths={t("job.last_step"): "large"})
+        if any(attempt.tasks for attempt in details.attempts):
+            show_table(list(_task_rows(details)), t("job.tasks"))
+
+
+def _alert(run: Run, details: JobDetails) -> JobAlert | None:
+    return details.alert(ended=run.state.is_terminal, failed=run.state is RunState.FAILED)
+
+
+def _attempt_rows(details: JobDetails) -> Iterable[dict[str, str]]:
+    for attempt in details.attempts:
+        ended = attempt.ended_at
+        because = t.message(interruption(attempt)) if attempt.reason or attempt.fault else MISSING
+        yield {
+            t("job.attempt"): str(attempt.number),
+            t("job.started"): when(attempt.started_at),
+            t("job.lasted"): duration((ended - attempt.started_at).total_seconds()) if ended else MISSING,
+            t("job.because"): because,
+            t("job.recovery"): attempt.recovery or MISSING,
+        }
+
+
+def _stage_rows(details: JobDetails) -> Iterable[dict[str, str]]:
+    for stage in details.stages:
+        began, ended = stage.started_at, stage.ended_at
+        last = stage.steps[-1] if stage.steps else None
+        yield {
+            t("job.attempt"): str(stage.attempt),
+            t("job.stage"): t.pick(stage.english, stage.chinese),
+            t("job.started"): when(began) if began else MISSING,
+            t("job.lasted"): duration((ended - began).total_seconds()) if began and ended else MISSING,
+            t("job.last_step"): t.pick(last.english, last.chinese) if last else MISSING,
+        }
+
+
+def _task_rows(details: JobDetails) -> Iterable[dict[str, str]]:
+    for attempt in details.attempts:
+        for task in attempt.tasks:
+            yield {
+                t("job.attempt"): str(attempt.number),
+                t("job.task"): task.task,
+                t("job.node"): task.host or MISSING,
+                t("job.exit_code"): MISSING if task.exit_code is None else str(task.exit_code),
+                t("job.message"): task.message or MISSING,
+            }

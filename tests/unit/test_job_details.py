@@ -1,0 +1,176 @@
+"""What is concluded from what the platform says about a job."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from aisbench_core.cloud.modelarts_v2 import detail_replies, replies
+from aisbench_core.messages import bilingual, from_json, in_chinese, to_json
+from aisbench_core.model import (
+    AlertKind,
+    EventKind,
+    JobDetails,
+    JobEvent,
+    JobFault,
+    JobStage,
+    JobTask,
+    Level,
+    QueuePosition,
+    RunAttempt,
+    StageStep,
+)
+from aisbench_core.results.job_events import alert_message, cloud_events, interruption
+
+AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
+HANG = "The job is suspected to be suspended. Go to the job details page to check and handle it."
+
+
+def after(seconds: float) -> datetime:
+    return AT + timedelta(seconds=seconds)
+
+
+def event(seconds: float, message: str, kind: EventKind = EventKind.OTHER, chinese: str = "") -> JobEvent:
+    return JobEvent(after(seconds), "Warning", message, "Job", kind, chinese)
+
+
+RUNNING = RunAttempt(1, AT)
+BROKEN = RunAttempt(
+    1,
+    AT,
+    after(60),
+    JobFault.NODE,
+    "the node is faulty",
+    "worker-1",
+    "job_reschedule",
+    (JobTask("worker-1", "", "h7"),),
+)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        (HANG, EventKind.HANG),
+        ("系统检测到您的作业疑似卡死，请及时前往作业详情界面查看并处理", EventKind.HANG),
+        ("Training job is preempted.", EventKind.PREEMPTED),
+        ("Training job is running.", EventKind.OTHER),
+        ("[worker-0] hangman.py downloaded", EventKind.OTHER),
+    ],
+)
+def test_an_event_of_a_job_is_recognised_in_both_languages(message: str, kind: EventKind) -> None:
+    reply = {"time": "2026-11-24T20:00:00+08:00", "level": "Warning", "source": "Job", "message": message}
+
+    assert detail_replies.job_event(reply).kind is kind
+    assert detail_replies.job_event({**reply, "source": "Task"}).kind is EventKind.OTHER
+
+
+def test_the_attempts_are_read_from_the_documents_example() -> None:
+    records = [
+        {"start_at": 1764000060, "end_at": 1764000200, "start_type": "init_or_rescheduled",
+         "end_reason": "exit with 137", "end_related_task": "worker-1", "end_recover": "job_reschedule",
+         "end_recover_before_downgrade": "npu_proc_restart"},
+        {"start_at": 1764000260, "end_at": 1764000370, "start_type": "init_or_rescheduled",
+         "end_reason": "exit with 137", "end_related_task": "worker-1"},
+    ]  # fmt: skip
+    job = {"metadata": {"id": "j", "name": "n"}, "status": {"phase": "Failed", "running_records": records}}
+
+    first, last = replies.job_status(job).attempts
+
+    assert (first.number, first.reason, first.task, first.recovery) == (
+        1,
+        "exit with 137",
+        "worker-1",
+        "job_reschedule",
+    )
+    assert (last.started_at - first.started_at, last.recovery) == (timedelta(seconds=200), "")
+
+
+@pytest.mark.parametrize(("result", "recovery"), [("recovering", "job_reschedule"), ("quotaExceeded", "")])
+def test_a_recovery_that_was_given_up_is_none(result: str, recovery: str) -> None:
+    recover = {
+        "fault_scenario": "chip_fault",
+        "reason": "HBM error",
+        "recover": "job_reschedule",
+        "recover_result": result,
+    }
+    record = {"start_at": 1, "end_at": 2, "end_recover": "job_reschedule", "recover_records": [recover]}
+    job = {"metadata": {"id": "j", "name": "n"}, "status": {"running_records": [record]}}
+
+    (attempt,) = replies.job_status(job).attempts
+
+    assert (attempt.fault, attempt.reason, attempt.recovery) == (JobFault.CARD, "HBM error", recovery)
+
+
+def test_nothing_is_alarming_about_a_job_that_runs() -> None:
+    details = JobDetails((event(1, "Training job is running."),), attempts=(RUNNING,))
+
+    assert details.alert(ended=False, failed=False) is None
+    assert JobDetails().alert(ended=False, failed=False) is None
+
+
+def test_a_suspected_hang_alarms_until_the_job_goes_on_or_ends() -> None:
+    hangs = JobDetails((event(30, HANG, EventKind.HANG),), attempts=(RUNNING,))
+    goes_on = JobDetails((*hangs.events, event(40, "[worker-0] Uploading training output.")), attempts=(RUNNING,))
+
+    alert = hangs.alert(ended=False, failed=False)
+
+    assert alert is not None
+    assert (alert.kind, alert.at) == (AlertKind.HANG, after(30))
+    assert goes_on.alert(ended=False, failed=False) is None
+    assert hangs.alert(ended=True, failed=True) is None
+
+
+def test_a_fault_alarms_while_the_job_waits_for_its_restart_and_afterwards() -> None:
+    again = RunAttempt(2, after(90))
+    waits, runs = JobDetails(attempts=(BROKEN,)), JobDetails(attempts=(BROKEN, again))
+
+    waiting, running = (details.alert(ended=False, failed=False) for details in (waits, runs))
+
+    assert waiting is not None
+    assert running is not None
+    assert alert_message(waiting) == (
+        "Attempt 1 ended: a node failed: the node is faulty (worker-1 on h7). The platform restarts the job."
+    )
+    assert running.kind is AlertKind.RESTARTED
+    assert in_chinese(alert_message(running)).startswith("作业已重启，当前为第 2 次执行。")
+    assert (waits.restarts, runs.restarts) == (0, 1)
+
+
+def test_the_last_attempt_of_a_failed_run_tells_why_it_ended() -> None:
+    attempt = RunAttempt(1, AT, after(9), reason="exit with 1", task="worker-0")
+
+    alert = JobDetails(attempts=(attempt,)).alert(ended=True, failed=True)
+
+    assert alert is not None
+    assert (alert.kind, interruption(attempt)) == (AlertKind.ENDED, "exit with 1 (worker-0)")
+    assert JobDetails(attempts=(attempt,)).alert(ended=True, failed=False) is None
+    assert interruption(RunAttempt(1, AT, after(9))) == "no reason given"
+
+
+def test_the_timeline_has_each_thing_once_in_both_languages() -> None:
+    queued = event(0, "Training job is queued.", chinese="训练作业已排队")
+    steps = (StageStep(AT, "Training job is queued."), StageStep(after(1), "Insufficient resources.", "资源不足"))
+    stage = JobStage(1, "scheduling", "Scheduling", "调度", AT, None, steps)
+
+    events = cloud_events("r1", JobDetails((queued,), (stage,), queue=(QueuePosition(after(2), 2, 3),)))
+
+    assert [(row.message, row.level, row.source) for row in events] == [
+        ("Training job is queued.", Level.WARNING, "cloud"),
+        ("Insufficient resources.", Level.INFO, "cloud"),
+        ("place 2 of 3 in the queue of the pool", Level.INFO, "cloud"),
+    ]
+    assert [in_chinese(row.message) for row in events] == [
+        "训练作业已排队",
+        "资源不足",
+        "在资源池队列中排第 2 位，共 3 个作业",
+    ]
+
+
+def test_a_text_in_two_languages_is_stored_with_both() -> None:
+    message = bilingual("[worker-0] {a}", "[worker-0] 一")
+
+    stored = to_json(message)
+
+    assert in_chinese(from_json(str(message), stored)) == "[worker-0] 一"
+    assert from_json("edited", stored) == "edited"
+    assert in_chinese(from_json("x", to_json(bilingual("x", "很" * 100)))) == "x"
+    assert in_chinese(bilingual("only English", "")) == "only English"
