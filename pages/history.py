@@ -26,14 +26,15 @@ if groups.shows_all(query):
     groups.show_all_groups(query, region)
     watch_results(drawn)
     end_page()
-groups.link_to_all(region)
+links = groups.link_to_all(region)
 group = choice.choose_group(query)
 saved_views.show_missing()
 if group is None:
     end_page()
 
 history = choice.selected_history(group)
-results.link_to_configuration(history)
+with links:
+    results.link_to_configuration(history)
 results.show_regression(history)
 metric = choice.choose_metric(history)
 if metric is not None:

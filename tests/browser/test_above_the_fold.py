@@ -61,6 +61,7 @@ PAGES: dict[str, tuple[Answer, ...]] = {
     "live": (TILE,),
     "series": (MESSAGE,),
     "leaderboard": (Answer(TABLE.css, TABLE.pixels, FIRST_ROW_PX),),
+    "configuration": (TILE, CHART),
     "compare": (MESSAGE, TABLE),
     "scaling": (TABLE,),
     "history": (TABLE,),
@@ -78,6 +79,7 @@ ACTIONS = {
     "live": "Clone into a draft",
     "series": "New series",
     "leaderboard": "Filters",
+    "configuration": "Run in the middle",
     "compare": "Clone into a draft",
     "scaling": "Saved views",
     "history": "Saved views",
@@ -169,6 +171,7 @@ def addresses(console: ConsoleProcess) -> dict[str, str]:
     rows = Warehouse(console.data_dir / "warehouse.duckdb").runs(newest).rows
     return {name: f"/{name}" for name in PAGES} | {
         "live": f"/live?run={rows[0].run_id}",
+        "configuration": f"/configuration?run={rows[0].run_id}",
         "compare": "/compare?" + "&".join(f"ids={row.run_id}" for row in rows),
         "history-one": f"/history?group={Trend.of(rows[0]).id}",
     }

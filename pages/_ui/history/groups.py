@@ -3,6 +3,7 @@
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.formats import MISSING, clipped, nodes_and_cards, short, signed
 from aisbench_core.warehouse.answers.histories import Regressions, TrendVerdict
@@ -25,9 +26,12 @@ def shows_all(query: BoardQuery) -> bool:
     return not st.query_params.get("group") and cached(core().warehouse.trends, query).total > 1
 
 
-def link_to_all(region: RegionFacts) -> None:
-    """The way back from one group to all of them."""
-    link(HISTORY, t("history.groups"), {"region": region_key(region)}, icon=":material/list:")
+def link_to_all(region: RegionFacts) -> DeltaGenerator:
+    """The way back from one group to all of them, in a line with room for more."""
+    line = st.container(horizontal=True)
+    with line:
+        link(HISTORY, t("history.groups"), {"region": region_key(region)}, icon=":material/list:")
+    return line
 
 
 def show_all_groups(query: BoardQuery, region: RegionFacts) -> None:
