@@ -33,7 +33,7 @@ def details_text(details: "JobDetails") -> str:
 
 
 def _attempts(details: "JobDetails") -> str:
-    from aisbench_core.results.job_events import interruption
+    from aisbench_core.results.job_events import interruption, recovery_text
 
     # A single attempt without a fault is what its run says already.
     if not details.restarts and not any(attempt.reason for attempt in details.attempts):
@@ -43,7 +43,7 @@ def _attempts(details: "JobDetails") -> str:
         "started": lambda attempt: display.local_time(attempt.started_at),
         "ended": lambda attempt: display.local_time(attempt.ended_at),
         "because": lambda attempt: interruption(attempt) if attempt.reason or attempt.fault else formats.MISSING,
-        "then": lambda attempt: attempt.recovery or formats.MISSING,
+        "then": lambda attempt: recovery_text(attempt) or formats.MISSING,
     }
     text = f"attempts\n{display.indented(display.table_of(details.attempts, columns))}"
     for attempt in details.attempts:

@@ -17,6 +17,17 @@ FAULTS = {
     JobFault.LOG: Message("the platform found an error in the log"),
 }
 
+# In the API's words (SDK, RunningRecord.end_recover and RecoverRecord.recover).
+RECOVERIES = {
+    "job_reschedule": Message("started again"),
+    "job_reschedule_with_taint": Message("started again on other nodes"),
+    "pod_reschedule": Message("one task was moved"),
+    "proc_restart": Message("processes restarted"),
+    "npu_proc_restart": Message("processes restarted"),
+    "gpu_proc_restart": Message("processes restarted"),
+    "npu_step_retry": Message("step repeated"),
+}
+
 
 def cloud_events(run_id: str, details: JobDetails) -> list[Event]:
     """The platform's events, the steps of stages that are in none of them, and the places in the queue, by time."""
@@ -53,6 +64,11 @@ def interruption(attempt: RunAttempt) -> Message:
     return Message("{why} ({task} on {host})", why=why, task=attempt.task, host=attempt.host)
 
 
+def recovery_text(attempt: RunAttempt) -> str:
+    """How the platform went on after an attempt; empty if it did not, unknown words of the API as they are."""
+    return RECOVERIES.get(attempt.recovery, attempt.recovery)
+
+
 def _events(run_id: str, details: JobDetails) -> Iterator[Event]:
     for event in details.events:
         level = _LEVELS.get(event.level, Level.INFO)
@@ -65,11 +81,11 @@ def _steps(run_id: str, details: JobDetails) -> Iterator[Event]:
     for stage in details.stages:
         for step in stage.steps:
             if step.english not in known:
-                yield Event(run_id, step.at, CLOUD, Level.INFO, bilingual(step.english, step.chinese), stage.name)
+                yield Event(run_id, step.at, CLOUD, Level.INFO, bilingual(step.english, step.chinese))
 
 
 def _positions(run_id: str, details: JobDetails) -> Iterator[Event]:
     for queued in details.queue:
         values = {"position": queued.position, "waiting": queued.waiting}
         message = Message("place {position} of {waiting} in the queue of the pool", **values)
-        yield Event(run_id, queued.at, CLOUD, Level.INFO, message, "")
+        yield Event(run_id, queued.at, CLOUD, Level.INFO, message)

@@ -56,6 +56,11 @@ def read_details(folder: RunFolder) -> JobDetails:
         raise damaged(inside(folder.job), error) from error
 
 
+def write_details(details: JobDetails, folder: RunFolder) -> None:
+    """Replace what is stored, in one step."""
+    write_whole(folder.job, _DETAILS.dump_json(details, indent=1))
+
+
 @dataclass(frozen=True, slots=True)
 class JobWatch:
     """Polls one job. `pool_id`: the pool whose queue it may wait in. `secrets`: values to be masked.
@@ -99,7 +104,7 @@ class JobWatch:
 
     def _store(self, before: JobDetails, after: JobDetails) -> JobDetails:
         if after != before:
-            write_whole(self.folder.job, _DETAILS.dump_json(after, indent=1))
+            write_details(after, self.folder)
         return after
 
     def _with_events(self, details: JobDetails, status: JobStatus, since: datetime | None) -> JobDetails:

@@ -70,6 +70,11 @@ class Killings:
         assert [len(rank_results_of(core.warehouse, run.run_id)) for run in completed] == [SPEC.card_count] * len(
             completed
         )
+        for run in completed:
+            record = core.files.record(run.run_id)
+            said = [(event.at, event.message) for event in record.events if event.source == "cloud"] if record else []
+            assert said
+            assert len(said) == len(set(said)), "the platform's events are stored once"
         assert [moves(core, run) for run in completed] == [WAY] * len(completed)
         assert [moves(core, run)[-2:] for run in stopped] == [["collecting", "stopped"]] * len(stopped)
 

@@ -6,8 +6,8 @@ import streamlit as st
 
 from aisbench_core.errors import ResultError
 from aisbench_core.formats import MISSING, duration
-from aisbench_core.model import AlertKind, JobAlert, JobDetails, Run, RunState
-from aisbench_core.results.job_events import alert_message, interruption
+from aisbench_core.model import AlertKind, JobDetails, Run, RunState
+from aisbench_core.results.job_events import alert_message, interruption, recovery_text
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
@@ -25,7 +25,7 @@ def job_details(run_id: str) -> JobDetails:
 
 def show_alert(run: Run, details: JobDetails) -> None:
     """A banner about a suspected hang or a restart. How a run failed is its detail, which has a banner already."""
-    alert = _alert(run, details)
+    alert = details.alert(ended=run.state.is_terminal, failed=run.state is RunState.FAILED)
     if alert is None or alert.kind is AlertKind.ENDED:
         return
     sentence = f"{plain(t.message(alert_message(alert)))} · {when(alert.at)}"
@@ -35,42 +35,40 @@ def show_alert(run: Run, details: JobDetails) -> None:
         st.warning(sentence, icon=":material/restart_alt:")
 
 
-def show_last_words(run: Run, details: JobDetails) -> None:
-    """The last lines of the attempt that was interrupted, or that failed, with the reason."""
-    alert = _alert(run, details)
-    if alert is None or alert.attempt is None or not alert.attempt.last_words:
-        return
-    reason = plain(t.message(interruption(alert.attempt)))
-    with st.expander(t("job.last_words", number=alert.attempt.number, reason=reason), icon=":material/notes:"):
-        st.code("\n".join(alert.attempt.last_words), language=None, wrap_lines=True)
-
-
 def show_queue(run: Run, details: JobDetails) -> None:
     """Where a waiting job stands, and what it waits for."""
     if run.state is not RunState.QUEUED:
         return
+    parts = []
     if details.queue:
         last = details.queue[-1]
-        st.markdown(t("job.position", position=last.position, waiting=last.waiting, pool=plain(run.spec.pool_id)))
+        parts.append(t("job.position", position=last.position, waiting=last.waiting, pool=plain(run.spec.pool_id)))
     if details.waits_for:
-        st.markdown(plain(t.pick(details.waits_for.english, details.waits_for.chinese)))
+        parts.append(plain(t.pick(details.waits_for.english, details.waits_for.chinese)))
+    if parts:
+        st.markdown(" · ".join(parts))
 
 
-def show_job(details: JobDetails) -> None:
-    """Attempts with their nodes and exit codes, and the stages of each."""
-    if details.restarts or any(attempt.reason for attempt in details.attempts):
-        st.header(t("job.attempts"))
-        show_table(list(_attempt_rows(details)), t("job.attempts"), widths={t("job.because"): "large"})
+def show_job_attempts(details: JobDetails) -> None:
+    """The attempts of a job that was interrupted or failed, and the last lines that each of them wrote."""
+    if not details.restarts and not any(attempt.reason for attempt in details.attempts):
+        return
+    st.header(t("job.attempts"))
+    show_table(list(_attempt_rows(details)), t("job.attempts"), widths={t("job.because"): "large"})
+    for attempt in reversed(details.attempts):
+        if attempt.last_words:
+            with st.expander(t("job.last_words", number=attempt.number), icon=":material/notes:"):
+                st.code("\n".join(attempt.last_words), language=None, wrap_lines=True)
+
+
+def show_job_stages(details: JobDetails) -> None:
+    """How long each stage took, and the nodes and exit codes of the tasks."""
     if not details.stages:
         return
     with st.expander(t("job.stages"), icon=":material/timeline:"):
         show_table(list(_stage_rows(details)), t("job.stages"), widths={t("job.last_step"): "large"})
         if any(attempt.tasks for attempt in details.attempts):
             show_table(list(_task_rows(details)), t("job.tasks"))
-
-
-def _alert(run: Run, details: JobDetails) -> JobAlert | None:
-    return details.alert(ended=run.state.is_terminal, failed=run.state is RunState.FAILED)
 
 
 def _attempt_rows(details: JobDetails) -> Iterable[dict[str, str]]:
@@ -82,7 +80,7 @@ def _attempt_rows(details: JobDetails) -> Iterable[dict[str, str]]:
             t("job.started"): when(attempt.started_at),
             t("job.lasted"): duration((ended - attempt.started_at).total_seconds()) if ended else MISSING,
             t("job.because"): because,
-            t("job.recovery"): attempt.recovery or MISSING,
+            t("job.recovery"): t.message(recovery_text(attempt)) or MISSING,
         }
 
 

@@ -17,7 +17,7 @@ from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs import cards, cleaning, reproduce
 from pages._ui.runs.annotations import show_annotations
-from pages._ui.runs.job_details import job_details, show_alert, show_job, show_last_words, show_queue
+from pages._ui.runs.job_details import job_details, show_alert, show_job_attempts, show_job_stages, show_queue
 from pages._ui.runs.priority import show_priority
 from pages._ui.runs.recorded import board_selection, show_details, show_measured, show_recorded
 from pages._ui.runs.system_form import show_system
@@ -139,11 +139,11 @@ def _one_run(run_id: str, had_ended: bool) -> None:
         show_alert(run, details)
         cards.show_stages(run, core().ledger.progress(run_id))
         cards.show_detail(run)
-        show_last_words(run, details)
         show_queue(run, details)
+        show_job_attempts(details)
         if run.state.is_terminal:
             _result(run_id)
-        show_job(details)
+        show_job_stages(details)
         events = (*core().ledger.events(run_id), *cloud_events(run_id, details))
         _timeline([*events, *core().annotations.of(run_id).timeline(run_id)])
         if not had_ended:

@@ -1,0 +1,104 @@
+"""The run page says what the platform says about a job: that it hangs, why it was restarted, why it waits."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.model import (
+    EventKind,
+    JobDetails,
+    JobEvent,
+    JobFault,
+    JobStage,
+    JobTask,
+    QueuePosition,
+    RunAttempt,
+    RunState,
+    StageStep,
+)
+from aisbench_core.running.job_watch import write_details
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_paths import RunFolder
+from tests.console.conftest import OpenPage, texts
+from tests.console.seeds import FAILED_RUN, RETRYING_RUN
+
+AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
+NODE = JobTask("worker-3", "10.0.0.3", "192.168.7.3", 137, "the node is faulty")
+BROKEN = RunAttempt(
+    *(1, AT, AT + timedelta(minutes=5), JobFault.NODE, "the node is faulty", "worker-3", "job_reschedule_with_taint"),
+    tasks=(NODE,),
+    last_words=("step 7 loss 0.4", "HCCL timeout *rank 3*"),
+)
+AGAIN = RunAttempt(2, AT + timedelta(minutes=6))
+HANG = JobEvent(
+    AT + timedelta(minutes=9), "Warning", "suspected to be suspended", "Job", EventKind.HANG, "作业疑似卡死，请查看"
+)
+
+
+def store(data: Path, run_id: str, details: JobDetails) -> None:
+    write_details(details, RunFolder(data / "runs" / run_id))
+
+
+@pytest.mark.parametrize("page", [{}, {"run": RETRYING_RUN}])
+def test_a_suspected_hang_is_the_banner_of_the_run(open_page: OpenPage, used: Path, page: dict[str, str]) -> None:
+    store(used, RETRYING_RUN, JobDetails((HANG,), attempts=(replace(AGAIN, number=1),)))
+
+    english = open_page("live", **page)
+    chinese = open_page("live", lang="zh", **page)
+
+    assert "The platform suspects that the job hangs." in [error.value.partition(" ·")[0] for error in english.error]
+    assert any(error.value.startswith("平台检测到作业疑似卡死") for error in chinese.error)
+
+
+def test_a_restart_is_the_banner_and_both_attempts_are_on_the_page(open_page: OpenPage, used: Path) -> None:
+    store(
+        used,
+        RETRYING_RUN,
+        JobDetails(attempts=(BROKEN, AGAIN), stages=(JobStage(2, "running", "Running", "运行", AT),)),
+    )
+
+    app = open_page("live", run=RETRYING_RUN)
+
+    (banner,) = [warning.value for warning in app.warning if "restarted" in warning.value]
+    assert "this is attempt 2" in banner
+    assert r"worker\-3 on 192\.168\.7\.3" in banner or "worker-3 on 192.168.7.3" in banner
+    assert "HCCL timeout *rank 3*" in [code.value.splitlines()[-1] for code in app.code]
+    assert "Attempts" in [header.value for header in app.header]
+
+
+def test_a_failed_run_shows_the_last_lines_that_its_job_wrote(open_page: OpenPage, used: Path) -> None:
+    store(used, FAILED_RUN, JobDetails(attempts=(replace(BROKEN, recovery=""),)))
+
+    app = open_page("live", run=FAILED_RUN)
+
+    assert any("HCCL timeout" in code.value for code in app.code)
+    assert not [warning for warning in app.warning if "restart" in warning.value]
+
+
+def test_a_waiting_run_shows_its_place_and_the_reason_in_the_readers_language(open_page: OpenPage, used: Path) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    run = ledger.get(RETRYING_RUN)
+    spec = run.spec.model_copy(update={"pool_id": "p"})
+    ledger.advance(run, replace(run, state=RunState.QUEUED, attempts=0, spec=spec))
+    waits = JobStage(
+        1, "scheduling", "Scheduling", "调度", AT, None, (StageStep(AT, "No free nodes.", "没有空闲节点。"),)
+    )
+    store(used, RETRYING_RUN, JobDetails(stages=(waits,), queue=(QueuePosition(AT, 2, 5),)))
+
+    english, chinese = (texts(open_page("live", run=RETRYING_RUN, lang=lang)) for lang in ("en", "zh"))
+
+    assert "Place 2 of 5 in the queue of p" in english
+    assert "No free nodes" in english
+    assert "没有空闲节点" in chinese
+
+
+def test_a_damaged_file_hides_nothing_else(open_page: OpenPage, used: Path) -> None:
+    store(used, RETRYING_RUN, JobDetails())
+    RunFolder(used / "runs" / RETRYING_RUN).job.write_text("{")
+
+    app = open_page("live", run=RETRYING_RUN)
+
+    assert not app.exception
+    assert "Timeline" in [header.value for header in app.header]
