@@ -119,6 +119,11 @@ class RunAttempt:
         """The node of the task that ended it; empty if the platform names neither."""
         return next((task.host for task in self.tasks if task.task == self.task), "")
 
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of the task that ended it, if it is known."""
+        return next((task.exit_code for task in self.tasks if task.task == self.task), None)
+
 
 class AlertKind(StrEnum):
     """What somebody who watches a run should know at once."""

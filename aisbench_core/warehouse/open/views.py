@@ -177,6 +177,21 @@ EVENTS = (
     _same("actor", "user who caused it, if any"),
 )
 
+ATTEMPTS = (
+    *_OF_RUN,
+    ViewColumn("attempt", "attempts.number", "1", "from 1; the job was restarted before every later one"),
+    ViewColumn("started_at_utc", "attempts.started_at", UTC, "start of the attempt"),
+    ViewColumn("ended_at_utc", "attempts.ended_at", UTC, "its end"),
+    _same("fault", "the platform's word for why it was interrupted, such as `node_fault` or `job_hanged`"),
+    _same("reason", "the platform's reason"),
+    _same("task", "the task that ended it"),
+    _same("host", "address of the task's node"),
+    _same("exit_code", "exit code of the task; NULL for interrupted ones"),
+    _same("recovery", "the platform's word for how it went on, such as `job_reschedule`; empty if it did not"),
+    _same("last_event", "the platform's last warning or error about it"),
+    _same("last_words", "the last lines of the task's log"),
+)
+
 METRICS = (
     *_OF_RUN,
     _same("at_utc", "time of the sample", UTC),
@@ -258,6 +273,7 @@ VIEWS: Sequence[View] = (
     View("v_scaling", "a node count of a scaling curve", SCALING, _SCALED),
     View("v_metrics", "a sample of the platform's metrics", METRICS, "metric_samples join runs using (run_id)"),
     View("v_events", "an event of a run", EVENTS, "events join runs using (run_id)"),
+    View("v_attempts", "an execution of a run's job", ATTEMPTS, "attempts join runs using (run_id)"),
 )
 
 

@@ -19,6 +19,7 @@ from aisbench_core.model import (
     Mode,
     RankResult,
     Run,
+    RunAttempt,
     RunRecord,
     RunSpec,
     ServerResult,
@@ -89,7 +90,14 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
             for event in record.events
         ],
         "remarks": annotation_rows(run_id, record.remarks),
+        "attempts": [_attempt_row(run_id, attempt) for attempt in record.attempts],
     }
+
+
+def _attempt_row(run_id: str, attempt: RunAttempt) -> list[object]:
+    started, ended = utc(attempt.started_at), utc(attempt.ended_at) if attempt.ended_at else None
+    why = (attempt.fault, attempt.reason, attempt.task, attempt.host, attempt.exit_code, attempt.recovery)
+    return [run_id, attempt.number, started, ended, *why, attempt.last_event, "\n".join(attempt.last_words)]
 
 
 def annotation_rows(run_id: str, annotations: Annotations) -> list[list[object]]:

@@ -31,6 +31,10 @@ TABLES = {
         "run_id VARCHAR, at_utc TIMESTAMP, source VARCHAR, level VARCHAR, message VARCHAR, actor VARCHAR"
     ),
     "remarks": _columns("run_id VARCHAR, at_utc TIMESTAMP, who VARCHAR, kind VARCHAR, text VARCHAR"),
+    "attempts": _columns(
+        """run_id VARCHAR, number BIGINT, started_at TIMESTAMP, ended_at TIMESTAMP, fault VARCHAR, reason VARCHAR,
+        task VARCHAR, host VARCHAR, exit_code BIGINT, recovery VARCHAR, last_event VARCHAR, last_words VARCHAR"""
+    ),
 }
 
 BASELINES = _columns(

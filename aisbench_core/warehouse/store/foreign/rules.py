@@ -125,6 +125,7 @@ _NULLABLE = {
     **{table: {column.stored_name for column in stored_in(table) if column.nullable} for table in (RUNS, RESULTS)},
     "rank_results": {"throughput"},
     "server_results": {"throughput", "accuracy"},
+    "attempts": {"ended_at", "exit_code"},
 }
 
 _WORDS = {
@@ -170,7 +171,7 @@ _WRONG_SHAPES = {
 MAX_NAME, MAX_TEXT, MAX_PLAN = 64 * 1024, 4 * 1024**2, 16 * 1024**2
 
 _LONG_TEXTS = {column.stored_name for column in COLUMNS if column.stored and column.stored.long} | {
-    *("message", "names", "plan", "text")
+    *("last_words", "message", "names", "plan", "text")
 }
 
 # Only JSON with more of them can be nested deeper than Python's parser follows, so only that is parsed here.
