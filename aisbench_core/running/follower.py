@@ -110,9 +110,9 @@ class Follower:
         self._ledger = ledger
         self._connect = connect
         self._clock = clock
-        self._steps = Steps(
-            settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, LogPace(settings.poll_seconds)
-        )
+        # Half of the time between two polls, which are never exactly that far apart.
+        paces = LogPace(settings.poll_seconds), LogPace(settings.poll_seconds / 2)
+        self._steps = Steps(settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, *paces)
         self._collecting = Collecting(ledger, connect, parts.record, clock, parts.secrets)
         self._admit = parts.admission()
         user, host = getpass.getuser(), socket.gethostname()

@@ -46,6 +46,7 @@ class Steps:
     secrets: JobSecrets
     leaving: threading.Event
     log_pace: logs.LogPace
+    details_pace: logs.LogPace
     sampled_at: dict[str, datetime] = field(default_factory=dict)
 
     def folder(self, run: Run) -> RunFolder:
@@ -192,6 +193,7 @@ class Steps:
     def _ended(self, run: Run, status: JobStatus) -> Run:
         ended = self.clock()
         self.log_pace.forget(run.run_id)
+        self.details_pace.forget(run.run_id)
         self.sampled_at.pop(run.run_id, None)
         if run.started_at and status.duration_s is not None:
             ended = run.started_at + timedelta(seconds=status.duration_s)
@@ -204,7 +206,9 @@ class Steps:
         A refusal is ignored here: collecting fetches all of it again, and reports it."""
         now = self.clock()
         secrets = self.secrets.available_values(run.profile, run.spec.secrets)
-        watch_job(cloud, run, status, self.folder(run), secrets, now).poll(status)
+        if self.details_pace.is_due(run.run_id, now):
+            watch_job(cloud, run, status, self.folder(run), secrets, now).poll(status)
+            self.details_pace.fetched(run.run_id, now, grew=True)  # a hang comes without any sign before it
         if not status.started_at:
             return
         if self.log_pace.is_due(run.run_id, now):
