@@ -87,6 +87,9 @@ _TASK: Mapping[str, _Texts] = {
         "Upload training output(parameter name: {name}) failed. Cause: {reason}",
     ),
 }
+# Events of Kubernetes, which are English in both languages (API reference: their source is K8S).
+_PULLED = "[Pod: {pod}] Pulled: Container image {image} already present on machine"
+_POD: Mapping[str, _Texts] = {"image_pulled": ("Info", _PULLED, _PULLED)}
 # Training guide 4.3: `[worker-0] [耗时： 秒] …`.
 _TIME_USED = ("[耗时：{seconds}秒]", "[time used: {seconds}s]")
 
@@ -111,8 +114,8 @@ class PlatformEvent:
 
     @property
     def source(self) -> str:
-        """Job or Task."""
-        return "Job" if self.kind in _JOB else "Task"
+        """Job, Task or K8S."""
+        return "Job" if self.kind in _JOB else "K8S" if self.kind in _POD else "Task"
 
     def message(self, language: str) -> str:
         """The text in `zh-cn` or `en-us`."""
@@ -121,9 +124,9 @@ class PlatformEvent:
 
     @property
     def _texts(self) -> _Texts:
-        return _JOB[self.kind] if self.kind in _JOB else _TASK[self.kind]
+        return {**_JOB, **_POD, **_TASK}[self.kind]
 
     def _start(self, language: int) -> str:
-        if self.source == "Job":
+        if self.source != "Task":
             return ""
         return "[{task}]" + (_TIME_USED[language] if "seconds" in self.facts else "") + " "

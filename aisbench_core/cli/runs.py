@@ -74,8 +74,10 @@ def show(run_id: str, as_json: bool) -> None:
     if row:
         annotations = core.annotations.of(row.run_id)
         removals = core.cleaning.removals(row.run_id)
-        blocks = _blocks(_row_fields(row), removals_text(removals), result_text(row), _annotations(annotations))
-        recorded = {"run": None, "result": row, "remarks": annotations, "removals": removals}
+        details = _recorded_job(core, row.run_id)
+        texts = (removals_text(removals), result_text(row), _annotations(annotations), details_text(details))
+        blocks = _blocks(_row_fields(row), *texts)
+        recorded = {"run": None, "result": row, "remarks": annotations, "removals": removals, "job": details}
         display.result(recorded, as_json, lambda: blocks)
         return
     from aisbench_core.results.job_events import cloud_events
@@ -257,6 +259,16 @@ def _job(core: "Core", run_id: str) -> "JobDetails":
     try:
         return core.files.job(run_id)
     except ResultError:  # a damaged file hides nothing else of the run
+        return JobDetails()
+
+
+def _recorded_job(core: "Core", run_id: str) -> "JobDetails":
+    """What the record has of it, for runs that the ledger does not have."""
+    from aisbench_core.model import JobDetails
+
+    try:
+        return JobDetails(attempts=core.imports.record(run_id).attempts)
+    except ResultError:
         return JobDetails()
 
 

@@ -1,5 +1,6 @@
 """Imported results on the pages: marked on the leaderboard, shown by themselves, and named when compared."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.model import RunAttempt
 from aisbench_core.results.record import write_record
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
@@ -38,6 +40,21 @@ def test_the_leaderboard_marks_imported_results(open_page: OpenPage, imported: P
     app = open_page("leaderboard", region="imported")
 
     assert list(app.dataframe[0].value["Rank"]) == ["imported, unverified"]
+
+
+def test_the_attempts_of_a_run_that_the_ledger_does_not_have_are_those_of_its_record(
+    open_page: OpenPage, used: Path
+) -> None:
+    attempt = RunAttempt(1, a.T0, a.T0 + timedelta(minutes=5), "node_fault", "HBM error", last_words=("loss is nan",))
+    record = replace(a.record("r-lost"), attempts=(attempt, RunAttempt(2, a.T0 + timedelta(minutes=6))))
+    folder = RunFolder(used / "runs" / "r-lost")
+    write_record(record, folder.record, folder.metrics, folder.events)
+    Warehouse(used / "warehouse.duckdb").record(record)
+
+    app = open_page("live", run="r-lost")
+
+    assert "Attempts" in [header.value for header in app.header]
+    assert "loss is nan" in [code.value for code in app.code]
 
 
 def test_the_leaderboard_can_show_one_origin_only(open_page: OpenPage, imported: Path) -> None:

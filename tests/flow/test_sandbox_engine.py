@@ -11,7 +11,7 @@ from huaweicloudsdkmodelarts.v1 import (
 )
 
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import TrainingClient, await_true, channel, job_body
+from tests.training_client import ENGINE, TrainingClient, await_true, channel, job_body
 
 REPORT = """
 import json, os, sys
@@ -247,6 +247,7 @@ def test_the_events_tell_the_story_of_a_job_in_order(client: TrainingClient) -> 
         "Training job is created.",
         "Training job is queued and waiting for resource allocation.",
         "Training job is running.",
+        f"[Pod: modelarts-job-{job.metadata.id}-worker-0] Pulled: Container image {ENGINE} already present on machine",
         "[worker-0] Downloading training code.",
         "[worker-0] training started.",
         "[worker-0] Training finished. Exit code 0.",

@@ -13,6 +13,16 @@ def test_an_event_of_a_task_names_it_and_tells_the_time_used_where_there_is_one(
     assert (done.source, done.level) == ("Task", "Info")
 
 
+def test_an_event_of_a_pod_is_english_in_both_languages() -> None:
+    pulled = PlatformEvent(
+        0, "image_pulled", {"task": "worker-0", "pod": "modelarts-job-1-worker-0", "image": "org/x:1"}
+    )
+
+    assert (pulled.source, pulled.level) == ("K8S", "Info")
+    assert pulled.message("zh-cn") == pulled.message("en-us")
+    assert pulled.message("en-us").startswith("[Pod: modelarts-job-1-worker-0] Pulled: Container image org/x:1")
+
+
 def test_braces_in_what_an_event_tells_are_text() -> None:
     failed = PlatformEvent(0, "code_failed", {"task": "worker-0", "reason": "cannot read {x}"})
 

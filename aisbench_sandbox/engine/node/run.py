@@ -81,6 +81,9 @@ class NodeRun:
         self._node.make_folders()
         self._log_environment()
         self._log_mounts()
+        engine = self._job.algorithm["engine"]
+        image = engine.get("image_url") or engine.get("engine_version") or engine.get("engine_id") or ""
+        self._add_event("image_pulled", pod=f"modelarts-job-{self._job.job_id}-{self.task}", image=image)
         if self._job.algorithm.get("code_dir"):
             self._add_event("code_started")
             self._download(self._job.algorithm["code_dir"], self._node.code, "code")
