@@ -147,6 +147,11 @@ class Run:
         return self.state is RunState.QUEUED and bool(self.job_id and self.spec.pool_id)
 
     @property
+    def is_polled(self) -> bool:
+        """Whether its job waits or runs, so that the platform may say something new about it."""
+        return self.state in (RunState.QUEUED, RunState.RUNNING)
+
+    @property
     def can_give_up(self) -> bool:
         """Whether the job has ended but its results cannot be fetched; `aisbench collect` tries again later."""
         return self.state is RunState.COLLECTING and self.is_retrying

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.errors import CloudError, CloudUnavailable, ResultError
+from aisbench_core.errors import CloudError, CloudRejected, CloudUnavailable, ResultError
 from aisbench_core.job_secrets import masked
 from aisbench_core.messages import verbatim
 from aisbench_core.model import (
@@ -108,18 +108,28 @@ class JobWatch:
         return after
 
     def _with_events(self, details: JobDetails, status: JobStatus, since: datetime | None) -> JobDetails:
-        english = self.training.events(status.job_id, since)
+        english = self._events(status.job_id, since, EventLanguage.ENGLISH)
         if not english:
             return details
         first = since or english[0].at  # what the cloud has forgotten stays here
         earlier = [event for event in details.events if event.at < first]
         known = details.events[len(earlier) :]
         masked_english = [self._masked_event(event) for event in english]
-        if masked_english == [replace(event, chinese="") for event in known] and all(event.chinese for event in known):
+        if all(event.chinese for event in known) and masked_english == _without_chinese(known, english):
             return details
-        chinese = self.training.events(status.job_id, since, EventLanguage.CHINESE)
+        chinese = self._events(status.job_id, since, EventLanguage.CHINESE)
         both = (self._masked_event(event) for event in _paired(english, chinese))
         return replace(details, events=(*earlier, *both))
+
+    def _events(self, job_id: str, since: datetime | None, language: EventLanguage) -> list[JobEvent]:
+        """The events from a time on, also in regions that do not accept such a time, or ignore it."""
+        if since is None:
+            return list(self.training.events(job_id, None, language))
+        try:
+            events = self.training.events(job_id, since, language)
+        except CloudRejected:
+            events = self.training.events(job_id, None, language)
+        return [event for event in events if event.at >= since]
 
     def _with_stages(self, details: JobDetails, status: JobStatus) -> JobDetails:
         with suppress(CloudError):
@@ -200,7 +210,18 @@ def _paired(english: Sequence[JobEvent], chinese: Sequence[JobEvent]) -> list[Jo
     """The events with their Chinese messages; without them if another event came between the two requests."""
     if [event.at for event in english] != [event.at for event in chinese[: len(english)]]:
         return list(english)
-    return [replace(one, chinese=other.message) for one, other in zip(english, chinese, strict=False)]
+    # The manual has the Chinese sentences only, so a hang is recognised by either.
+    return [
+        replace(one, chinese=other.message, kind=one.kind or other.kind)
+        for one, other in zip(english, chinese, strict=False)
+    ]
+
+
+def _without_chinese(known: Sequence[JobEvent], english: Sequence[JobEvent]) -> list[JobEvent]:
+    """The known events as the English reply has them; their kind may come from the Chinese one."""
+    if len(known) != len(english):
+        return []
+    return [replace(event, chinese="", kind=other.kind) for event, other in zip(known, english, strict=True)]
 
 
 def _has_ended(attempt: RunAttempt | None) -> bool:

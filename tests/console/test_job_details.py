@@ -52,6 +52,23 @@ def test_a_suspected_hang_is_the_banner_of_the_run(open_page: OpenPage, used: Pa
     assert any(error.value.startswith("平台检测到作业疑似卡死") for error in chinese.error)
 
 
+@pytest.mark.parametrize("page", ["runs", "home"])
+def test_lists_of_active_runs_mark_it(open_page: OpenPage, used: Path, page: str) -> None:
+    before = texts(open_page(page))
+    store(used, RETRYING_RUN, JobDetails((HANG,), attempts=(replace(AGAIN, number=1),)))
+    hangs = texts(open_page(page))
+    store(used, RETRYING_RUN, JobDetails(attempts=(BROKEN, AGAIN)))
+
+    restarted = texts(open_page(page))
+
+    assert ("Suspected hang" in before, "Suspected hang" in hangs, "Suspected hang" in restarted) == (
+        False,
+        True,
+        False,
+    )
+    assert "Restarted" in restarted
+
+
 def test_a_restart_is_the_banner_and_both_attempts_are_on_the_page(open_page: OpenPage, used: Path) -> None:
     store(
         used,

@@ -1,18 +1,25 @@
 """What is concluded from what the platform says about a job."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
 
 import pytest
 
 from aisbench_core.cloud.modelarts_v2 import detail_replies, replies
-from aisbench_core.messages import bilingual, from_json, in_chinese, to_json
+from aisbench_core.cloud.ports import TrainingService
+from aisbench_core.errors import CloudRejected
+from aisbench_core.messages import bilingual, from_json, in_chinese, to_json, verbatim
 from aisbench_core.model import (
     AlertKind,
     EventKind,
+    EventLanguage,
     JobDetails,
     JobEvent,
     JobFault,
     JobStage,
+    JobStatus,
     JobTask,
     Level,
     QueuePosition,
@@ -20,6 +27,8 @@ from aisbench_core.model import (
     StageStep,
 )
 from aisbench_core.results.job_events import alert_message, cloud_events, interruption
+from aisbench_core.running.job_watch import JobWatch, read_details
+from aisbench_core.running.run_paths import RunFolder
 
 AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
 HANG = "The job is suspected to be suspended. Go to the job details page to check and handle it."
@@ -174,3 +183,41 @@ def test_a_text_in_two_languages_is_stored_with_both() -> None:
     assert from_json("edited", stored) == "edited"
     assert in_chinese(from_json("x", to_json(bilingual("x", "很" * 100)))) == "x"
     assert in_chinese(bilingual("only English", "")) == "only English"
+
+
+class Cloud:
+    """The calls of a TrainingService that a watch makes; its region takes no time to list events from."""
+
+    def __init__(self, *events: JobEvent, refuses_times: bool) -> None:
+        self.listed = list(events)
+        self.refuses_times = refuses_times
+
+    def events(
+        self, job_id: str, since: datetime | None = None, language: EventLanguage = EventLanguage.ENGLISH
+    ) -> list[JobEvent]:
+        if since and self.refuses_times:
+            raise CloudRejected(verbatim("no such parameter"), operation=f"read the events of job {job_id}")
+        if language is EventLanguage.ENGLISH:
+            return self.listed
+        return [replace(one, message="系统检测到您的作业疑似卡死", kind=EventKind.HANG) for one in self.listed]
+
+    def stages(self, job_id: str) -> list[JobStage]:
+        raise CloudRejected(verbatim("no such call"), operation=f"read the stages of job {job_id}")
+
+
+@pytest.mark.parametrize("refuses_times", [True, False])
+def test_a_region_that_lists_all_events_each_time_gives_each_of_them_once(tmp_path: Path, refuses_times: bool) -> None:
+    first, second = event(0, "Training job is created."), event(300, "Job event 17.")
+    cloud = Cloud(first, refuses_times=refuses_times)
+    folder = RunFolder(tmp_path)
+    watch = JobWatch(cast("TrainingService", cloud), folder, "", (), lambda: None, AT)
+    status = JobStatus("j", "n", "Running")
+
+    watch.poll(status)
+    cloud.listed.append(second)
+    watch.poll(status)
+    again = watch.poll(status)
+
+    assert [one.message for one in again.events] == [first.message, second.message]
+    assert again.events[-1].kind is EventKind.HANG, "recognised by its Chinese sentence"
+    assert read_details(folder) == again

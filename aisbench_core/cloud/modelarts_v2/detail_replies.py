@@ -9,7 +9,7 @@ from aisbench_core.model import EventKind, JobEvent, JobStage, JobTask, StageSte
 
 # The training guide (4.3) has the Chinese sentences; the English ones differ between documents.
 _KINDS = (
-    (EventKind.HANG, re.compile(r"suspected to (be suspended|hang)|\b(hang|hangs|hung|hanged)\b|卡死", re.IGNORECASE)),
+    (EventKind.HANG, re.compile(r"suspected to (be suspended|hang)|\b(hang(s|ed|ing)?|hung)\b|卡死", re.IGNORECASE)),
     (EventKind.PREEMPTED, re.compile(r"\bpreempted\b|被抢占", re.IGNORECASE)),
 )
 _JOB = "Job"  # a task's events quote what the code prints

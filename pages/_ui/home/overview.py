@@ -16,6 +16,7 @@ from aisbench_core.warehouse.answers.histories import Outcome, Regressions
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
 from pages._ui.home.changes import show_changed
 from pages._ui.runs import cards
+from pages._ui.runs.job_details import show_alert_badge
 from pages._ui.shell import navigation
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import errors_shown, plain
@@ -139,6 +140,7 @@ def _show_runs(title: str, none: str, runs: Sequence[Run], *, total: int) -> Non
     for run in runs:
         with st.container(horizontal=True, vertical_alignment="center"):
             cards.state_badge(run)
+            show_alert_badge(run)
             navigation.link(navigation.LIVE, plain(cards.run_title(run)), {"run": run.run_id})
         if run.state is RunState.FAILED:
             st.caption(plain(t.message(run.detail)))

@@ -35,6 +35,23 @@ def show_alert(run: Run, details: JobDetails) -> None:
         st.warning(sentence, icon=":material/restart_alt:")
 
 
+def alert_kind(run: Run) -> AlertKind | None:
+    """What the badge of `show_alert_badge` is about."""
+    if not run.is_polled:
+        return None
+    alert = job_details(run.run_id).alert(ended=False, failed=False)
+    return alert.kind if alert else None
+
+
+def show_alert_badge(run: Run) -> None:
+    """A word beside the state of a run whose job hangs or was restarted, for lists."""
+    kind = alert_kind(run)
+    if kind is AlertKind.HANG:
+        st.badge(t("job.hangs"), icon=":material/pause_circle:", color="red")
+    elif kind:
+        st.badge(t("job.restarted"), icon=":material/restart_alt:", color="orange")
+
+
 def show_queue(run: Run, details: JobDetails) -> None:
     """Where a waiting job stands, and what it waits for."""
     if run.state is not RunState.QUEUED:

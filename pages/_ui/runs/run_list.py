@@ -8,6 +8,7 @@ from aisbench_core.warehouse.values import Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs import cards
 from pages._ui.runs.annotations import show_tags
+from pages._ui.runs.job_details import alert_kind, show_alert_badge
 from pages._ui.runs.validity import badge, validity_by_run
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core
@@ -70,6 +71,7 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: fr
 def _heading(run: Run, validity: Validity | None = None, tags: tuple[str, ...] = ()) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.state_badge(run)
+        show_alert_badge(run)
         if validity:
             badge(validity)
         navigation.link(navigation.LIVE, plain(cards.run_title(run)), {"run": run.run_id})
@@ -85,7 +87,7 @@ def state_of_list(text: str, sort: RunSort, descending: bool) -> ListState:
     ledger = core().ledger
     offset = PAGE * (min(url.page_number("active"), MAX_PAGES) - 1)
     runs = ledger.page(ACTIVE, text, PAGE, offset, sort, descending)
-    progress = [(run.run_id, run.version, ledger.progress(run.run_id)) for run in runs]
+    progress = [(run.run_id, run.version, ledger.progress(run.run_id), alert_kind(run)) for run in runs]
     return (ledger.count(ACTIVE, text), ledger.count(TERMINAL, text), *progress)
 
 
