@@ -80,14 +80,14 @@ def show(run_id: str, as_json: bool) -> None:
         recorded = {"run": None, "result": row, "remarks": annotations, "removals": removals, "job": details}
         display.result(recorded, as_json, lambda: blocks)
         return
-    from aisbench_core.results.job_events import cloud_events
+    from aisbench_core.results.job_events import chronological, cloud_events
 
     run = core.ledger.get(run_id)
     progress = core.ledger.progress(run.run_id)
     annotations = core.annotations.of(run.run_id)
     details = _job(core, run.run_id)
     sources = (core.ledger.events(run.run_id), cloud_events(run.run_id, details), annotations.timeline(run.run_id))
-    events = sorted(chain(*sources), key=lambda event: event.at)
+    events = chronological(chain(*sources))
     result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.servers(run.run_id) if result else None
     utilisation = _utilisation(core, run.run_id)

@@ -1,12 +1,14 @@
 """What the platform said about a run's job, as events of the run and as sentences for people."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
 
 from aisbench_core.messages import Message, bilingual, joined
 from aisbench_core.model import AlertKind, Event, JobAlert, JobDetails, JobFault, Level, RunAttempt
 
 _LEVELS = {"Error": Level.ERROR, "Warning": Level.WARNING}
 CLOUD = "cloud"  # the source of such events
+_SECOND = timedelta(microseconds=999_999)
 
 FAULTS = {
     JobFault.CARD: Message("a card failed"),
@@ -33,6 +35,15 @@ def cloud_events(run_id: str, details: JobDetails) -> list[Event]:
     """The platform's events, the steps of stages that are in none of them, and the places in the queue, by time."""
     events = [*_events(run_id, details), *_steps(run_id, details), *_positions(run_id, details)]
     return sorted(events, key=lambda event: event.at)
+
+
+def chronological(events: Iterable[Event]) -> list[Event]:
+    """Events of all sources by time. The platform's times are whole seconds: within its second, such a one is last."""
+    return sorted(events, key=lambda event: event.at + (_SECOND if _is_rounded(event) else timedelta()))
+
+
+def _is_rounded(event: Event) -> bool:
+    return event.source == CLOUD and event.at.microsecond == 0
 
 
 def alert_message(alert: JobAlert) -> Message:

@@ -20,6 +20,7 @@ from aisbench_core.model import (
     JobEvent,
     JobStage,
     JobStatus,
+    JobTask,
     Phase,
     QueuePosition,
     RunAttempt,
@@ -42,6 +43,8 @@ SEARCHED_LINES = 2000
 _PLATFORM_LINE = re.compile(r"^\[ModelArts Service Log\]|Platform=ModelArts-Service")
 # Where the log of each attempt begins: jobs go on writing to the same log.
 _BEGINNING = re.compile(r"^\[ModelArts Service Log\]\[init\] download code_url")
+# Training guide 4.3, and the examples of the API reference.
+_EXIT = re.compile(r"^\[(?P<task>[\w-]+)\].*(?:\bexit code|退出码)\s*(?P<code>\d+)", re.IGNORECASE)
 _WAITING = frozenset({Phase.CREATING, Phase.PENDING})
 _DETAILS = TypeAdapter(JobDetails)
 
@@ -183,7 +186,10 @@ class JobWatch:
         words = attempt.last_words
         if not words and not (status.succeeded and not later):
             words = self._last_words(attempt, later)
-        return replace(attempt, last_words=words, last_event=_last_event(details.events, attempt))
+        events = _events_of(details.events, attempt)
+        wrong = [event.message for event in events if event.level in ("Error", "Warning")]
+        tasks = tuple(_with_exit_code(task, events) for task in attempt.tasks)
+        return replace(attempt, tasks=tasks, last_words=words, last_event=wrong[-1] if wrong else "")
 
     def _last_words(self, attempt: RunAttempt, later: int) -> tuple[str, ...]:
         """The end of the node's log as it was before the `later` attempts, without the platform's own lines."""
@@ -228,11 +234,16 @@ def _has_ended(attempt: RunAttempt | None) -> bool:
     return attempt is not None and attempt.ended_at is not None
 
 
-def _last_event(events: Sequence[JobEvent], attempt: RunAttempt) -> str:
-    """The last event of an attempt that is no mere information."""
+def _events_of(events: Sequence[JobEvent], attempt: RunAttempt) -> list[JobEvent]:
+    """The events of an attempt that has ended."""
     assert attempt.ended_at is not None  # noqa: S101  # the caller's condition
     until = attempt.ended_at + timedelta(seconds=1)  # records have whole seconds
-    wrong = [
-        event for event in events if attempt.started_at <= event.at <= until and event.level in ("Error", "Warning")
-    ]
-    return wrong[-1].message if wrong else ""
+    return [event for event in events if attempt.started_at <= event.at <= until]
+
+
+def _with_exit_code(task: JobTask, events: Sequence[JobEvent]) -> JobTask:
+    """The task with the exit code that an event tells; a job's status has those of its last attempt only."""
+    if task.exit_code is not None:
+        return task
+    ends = [end for event in events if (end := _EXIT.search(event.message)) and end["task"] == task.task]
+    return replace(task, exit_code=int(ends[-1]["code"])) if ends else task

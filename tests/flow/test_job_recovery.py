@@ -97,6 +97,7 @@ def test_a_node_that_dies_is_told_with_the_last_words_of_its_job_and_the_attempt
     assert broken.last_words[-1] == "step 7 of the first attempt"
     assert broken.host
     assert broken.host != good.tasks[0].host
+    assert [attempt.tasks[0].exit_code for attempt in (broken, good)] == [137, 0]
     assert "went on from step 7" in bench.core.files.log_tail(run.run_id, 0)
     shown = CommandLine(bench.core.settings.data_dir, region).type("show", run.run_id).stdout
     assert f"a node failed: the node is faulty (worker-0 on {broken.host})" in shown

@@ -13,6 +13,7 @@ from aisbench_core.errors import CloudRejected
 from aisbench_core.messages import bilingual, from_json, in_chinese, to_json, verbatim
 from aisbench_core.model import (
     AlertKind,
+    Event,
     EventKind,
     EventLanguage,
     JobDetails,
@@ -26,7 +27,7 @@ from aisbench_core.model import (
     RunAttempt,
     StageStep,
 )
-from aisbench_core.results.job_events import alert_message, cloud_events, interruption
+from aisbench_core.results.job_events import alert_message, chronological, cloud_events, interruption
 from aisbench_core.running.job_watch import JobWatch, read_details
 from aisbench_core.running.run_paths import RunFolder
 
@@ -172,6 +173,14 @@ def test_the_timeline_has_each_thing_once_in_both_languages() -> None:
         "资源不足",
         "在资源池队列中排第 2 位，共 3 个作业",
     ]
+
+
+def test_in_its_second_an_event_of_the_platform_comes_after_ours() -> None:
+    created = Event("r1", AT, "cloud", Level.INFO, "created")
+    submitting = Event("r1", AT + timedelta(milliseconds=300), "follower", Level.INFO, "submitting")
+    later = Event("r1", AT + timedelta(seconds=1), "follower", Level.INFO, "queued")
+
+    assert [row.message for row in chronological([created, later, submitting])] == ["submitting", "created", "queued"]
 
 
 def test_a_text_in_two_languages_is_stored_with_both() -> None:

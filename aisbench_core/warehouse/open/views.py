@@ -186,7 +186,7 @@ ATTEMPTS = (
     _same("reason", "the platform's reason"),
     _same("task", "the task that ended it"),
     _same("host", "address of the task's node"),
-    _same("exit_code", "exit code of the task; NULL for interrupted ones"),
+    _same("exit_code", "exit code of the task; NULL if it is not known"),
     _same("recovery", "the platform's word for how it went on, such as `job_reschedule`; empty if it did not"),
     _same("last_event", "the platform's last warning or error about it"),
     _same("last_words", "the last lines of the task's log"),

@@ -11,7 +11,7 @@ import streamlit as st
 from aisbench_core.errors import DamagedLedger, RunNotFound
 from aisbench_core.formats import duration
 from aisbench_core.model import Event, MetricSample
-from aisbench_core.results.job_events import cloud_events
+from aisbench_core.results.job_events import chronological, cloud_events
 from aisbench_core.results.utilisation import low_utilisation
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
@@ -170,7 +170,7 @@ def _timeline(events: list[Event]) -> None:
     if not events:
         st.caption(t("live.no_events"))
         return
-    events = sorted(events, key=lambda event: event.at)
+    events = chronological(events)
     rows = [
         {
             t("live.at"): when(event.at),
