@@ -47,8 +47,9 @@ def _attempts(details: "JobDetails") -> str:
     }
     text = f"attempts\n{display.indented(display.table_of(details.attempts, columns))}"
     for attempt in details.attempts:
-        if attempt.last_words:
-            text += f"\n\nlast lines of attempt {attempt.number}\n{display.indented(chr(10).join(attempt.last_words))}"
+        lines = "\n".join(filter(None, (*attempt.last_words, attempt.last_event)))
+        if lines:
+            text += f"\n\nend of attempt {attempt.number}: last lines, last warning\n{display.indented(lines)}"
     return text
 
 

@@ -10,11 +10,13 @@ from axe_playwright_python.sync_playwright import Axe
 from filelock import FileLock
 from playwright.sync_api import expect
 
+from aisbench_core.running.job_watch import write_details
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_paths import RunFolder
 from pages._ui.shell.tables import HEAD, ROW
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow, Visit
-from tests.console import seeds
+from tests.console import job_details, seeds
 from tests.sandbox_process import SandboxProcess
 
 WIDTHS = (1280, 1920)
@@ -241,3 +243,6 @@ def _use_for_a_while(data_dir: Path) -> None:
     logs = data_dir / "runs" / seeds.ACTIVE_RUN / "logs"
     logs.mkdir(parents=True)
     (logs / "worker-0.log").write_text(LOG, "utf-8")
+    # A run with everything that the platform can say, and one whose job was interrupted.
+    write_details(job_details.HUNG, RunFolder(data_dir / "runs" / seeds.RETRYING_RUN))
+    write_details(job_details.INTERRUPTED, RunFolder(data_dir / "runs" / seeds.FAILED_RUN))

@@ -1,20 +1,14 @@
 """The run page says what the platform says about a job: that it hangs, why it was restarted, why it waits."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.model import (
-    EventKind,
     JobDetails,
-    JobEvent,
-    JobFault,
     JobStage,
-    JobTask,
     QueuePosition,
-    RunAttempt,
     RunState,
     StageStep,
 )
@@ -22,19 +16,8 @@ from aisbench_core.running.job_watch import write_details
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
 from tests.console.conftest import OpenPage, texts
+from tests.console.job_details import AGAIN, AT, BROKEN, HANG, INTERRUPTED
 from tests.console.seeds import FAILED_RUN, RETRYING_RUN
-
-AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
-NODE = JobTask("worker-3", "10.0.0.3", "192.168.7.3", 137, "the node is faulty")
-BROKEN = RunAttempt(
-    *(1, AT, AT + timedelta(minutes=5), JobFault.NODE, "the node is faulty", "worker-3", "job_reschedule_with_taint"),
-    tasks=(NODE,),
-    last_words=("step 7 loss 0.4", "HCCL timeout *rank 3*"),
-)
-AGAIN = RunAttempt(2, AT + timedelta(minutes=6))
-HANG = JobEvent(
-    AT + timedelta(minutes=9), "Warning", "suspected to be suspended", "Job", EventKind.HANG, "作业疑似卡死，请查看"
-)
 
 
 def store(data: Path, run_id: str, details: JobDetails) -> None:
@@ -86,7 +69,7 @@ def test_a_restart_is_the_banner_and_both_attempts_are_on_the_page(open_page: Op
 
 
 def test_a_failed_run_shows_the_last_lines_that_its_job_wrote(open_page: OpenPage, used: Path) -> None:
-    store(used, FAILED_RUN, JobDetails(attempts=(replace(BROKEN, recovery=""),)))
+    store(used, FAILED_RUN, INTERRUPTED)
 
     app = open_page("live", run=FAILED_RUN)
 

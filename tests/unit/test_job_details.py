@@ -94,6 +94,15 @@ def test_the_attempts_are_read_from_the_documents_example() -> None:
     assert (last.started_at - first.started_at, last.recovery) == (timedelta(seconds=200), "")
 
 
+@pytest.mark.parametrize("records", [[{"start_at": "2026-11-24T12:00:00Z"}], [{"start_at": 1764000060000000}], [{}]])
+def test_records_of_another_form_do_not_hide_the_state_of_a_job(records: object) -> None:
+    job = {"metadata": {"id": "j", "name": "n"}, "status": {"phase": "Running", "running_records": records}}
+
+    status = replies.job_status(job)
+
+    assert (status.phase, status.attempts) == ("Running", ())
+
+
 @pytest.mark.parametrize(("result", "recovery"), [("recovering", "job_reschedule"), ("quotaExceeded", "")])
 def test_a_recovery_that_was_given_up_is_none(result: str, recovery: str) -> None:
     recover = {

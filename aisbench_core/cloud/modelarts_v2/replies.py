@@ -48,7 +48,7 @@ def job_status(job: Json) -> JobStatus:
         node_count=int((spec.get("resource") or {}).get("node_count") or 1),
         outputs=tuple(_outputs(job.get("algorithm") or {})),
         priority=None if priority is None else int(priority),
-        attempts=tuple(_attempts(status.get("running_records") or ())),
+        attempts=_readable_attempts(status.get("running_records") or ()),
     )
 
 
@@ -174,6 +174,14 @@ def _outputs(algorithm: Json) -> Iterator[str]:
 def _task_status(task: Json) -> TaskStatus:
     code = task.get("exit_code")
     return TaskStatus(str(task.get("task") or ""), None if code is None else int(code), str(task.get("message") or ""))
+
+
+def _readable_attempts(records: Sequence[Json]) -> tuple[RunAttempt, ...]:
+    """A job's attempts; none if the records have another form, which must not hide the state of the job."""
+    try:
+        return tuple(_attempts(records))
+    except (AttributeError, KeyError, OSError, OverflowError, TypeError, ValueError):
+        return ()
 
 
 def _attempts(records: Sequence[Json]) -> Iterator[RunAttempt]:

@@ -72,10 +72,15 @@ def show_job_attempts(details: JobDetails) -> None:
         return
     st.header(t("job.attempts"))
     show_table(list(_attempt_rows(details)), t("job.attempts"), widths={t("job.because"): "large"})
+    chinese = {event.message: event.chinese for event in details.events}
     for attempt in reversed(details.attempts):
-        if attempt.last_words:
-            with st.expander(t("job.last_words", number=attempt.number), icon=":material/notes:"):
+        if not (attempt.last_words or attempt.last_event):
+            continue
+        with st.expander(t("job.last_words", number=attempt.number), icon=":material/notes:"):
+            if attempt.last_words:
                 st.code("\n".join(attempt.last_words), language=None, wrap_lines=True)
+            if attempt.last_event:
+                st.caption(plain(t.pick(attempt.last_event, chinese.get(attempt.last_event, ""))))
 
 
 def show_job_stages(details: JobDetails) -> None:
