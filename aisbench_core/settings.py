@@ -79,6 +79,7 @@ class Settings(Frozen):
     keep_outputs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of outputs in OBS.")] = 0
     keep_logs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of logs in OBS.")] = 0
     keep_folders_days: Annotated[int, Field(ge=0, le=36500, description="Retention of files of runs here.")] = 0
+    notify_private_addresses: Annotated[bool, Field(description="Notify receivers at private addresses.")] = False
     poll_seconds: Annotated[float, Field(gt=0, le=600, description="Polling interval of jobs.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
     retry_most_seconds: Annotated[float, Field(gt=0, description="Longest delay between retries.")] = 300.0
@@ -99,6 +100,8 @@ class Settings(Frozen):
     follower_lock = _DataPath("follower.lock")  # held by the one process that follows runs
     profiles_dir = _DataPath("profiles")  # one YAML file per profile
     credentials_path = _DataPath("credentials.yaml")  # keys by profile name; must be readable by its owner only
+
+    notifications_path = _DataPath("notifications.yaml")  # channels by name; readable by its owner only
 
     @property
     def warehouse_path(self) -> Path:

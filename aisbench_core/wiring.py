@@ -19,6 +19,7 @@ from aisbench_core.importing.service import ResultImport
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import Api, Clock
+from aisbench_core.notifications.service import Notifications
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import FILE_MODE, is_read_only
 from aisbench_core.region_files import RegionFiles
@@ -86,9 +87,11 @@ class Core:
         self.series = SeriesService(
             ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs, clock
         )
+        self.notifications = Notifications(settings, ledger, warehouse, clock)
         self.following = Following(
-            settings, ledger, workloads, launches, secrets, connect, self.series.record, self.series.admission, clock
-        )
+            settings, ledger, workloads, launches, secrets, connect, self.series.record, self.series.admission,
+            self.notifications.tick, clock,
+        )  # fmt: skip
         self.annotations = AnnotationService(settings, ledger, warehouse, clock)
         self.reader = reader(warehouse.location)
         self.storage = Storage(settings, warehouse, self.files, plans)

@@ -10,6 +10,7 @@ from tests.source_tree import PRODUCT, SANDBOX, files_of, imports, is_inside, li
 OUTSIDE: Mapping[str, frozenset[str]] = {
     "streamlit": frozenset({"app.py", "pages"}),
     "altair": frozenset({"pages"}),
+    "apprise": frozenset({"aisbench_core/notifications"}),
     "click": frozenset({"aisbench_core/cli", "aisbench_sandbox/__main__.py"}),
     "duckdb": frozenset({"aisbench_core/warehouse"}),
     "sqlite3": frozenset(
@@ -34,7 +35,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "openpyxl": frozenset({"aisbench_core/importing/readers"}),
     "pyarrow": frozenset({"aisbench_core/warehouse", "pages"}),
     "requests": frozenset({"aisbench_core/cloud"}),
-    "urllib3": frozenset({"aisbench_core/cloud"}),
+    "urllib3": frozenset({"aisbench_core/cloud", "aisbench_core/notifications"}),
     "weasyprint": frozenset({"aisbench_core/report"}),
     "xlsxwriter": frozenset({"aisbench_core/warehouse"}),
     "scipy": frozenset({"aisbench_core/statistics"}),
@@ -74,6 +75,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.importing.readers.results",
         "aisbench_core.importing.choices",
         *("aisbench_core.model", "aisbench_core.formats", "aisbench_core.private_files"),
+        "aisbench_core.notifications.channels",
         *("aisbench_core.reproducing.values", "aisbench_core.results.job_events", "aisbench_core.results.utilisation"),
         *("aisbench_core.rulesets.ruleset", "aisbench_core.report.sentences", "aisbench_core.report.words"),
         *(f"aisbench_core.series.{name}" for name in ("comparing", "matrix", "planning")),
@@ -98,6 +100,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.cleaning.plans", "aisbench_core.cli"),
         *("aisbench_core.doctor.diagnosis", "aisbench_core.health", "aisbench_core.importing.readers.results"),
         *("aisbench_core.importing.choices", "aisbench_core.reproducing", "aisbench_core.series"),
+        "aisbench_core.notifications.channels",
         *("aisbench_core.results.job_events", "aisbench_core.results.utilisation", "aisbench_core.rulesets"),
         "aisbench_core.report.words",
         "aisbench_core.system",
@@ -114,7 +117,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
             f"aisbench_core.{name}"
             for name in ("annotations", "authoring", "cleaning", "cloud", "data_folder", "doctor")
         ),
-        *(f"aisbench_core.{name}" for name in ("health", "importing", "job_secrets", "mlflow", "preflight")),
+        *(
+            f"aisbench_core.{name}"
+            for name in ("health", "importing", "job_secrets", "mlflow", "notifications", "preflight")
+        ),
         *(f"aisbench_core.{name}" for name in ("report", "reproducing", "rulesets", "running", "series", "storage")),
         *(f"aisbench_core.{name}" for name in ("region_files", "region_resources", "regions")),
         *(f"aisbench_core.{name}" for name in ("system", "upstream", "warehouse")),
@@ -155,6 +161,12 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/cleaning": (
         *("aisbench_core.cleaning", "aisbench_core.cloud.ports", "aisbench_core.results", "aisbench_core.running"),
+        *BELOW,
+    ),
+    "aisbench_core/notifications": (
+        *("aisbench_core.notifications", "aisbench_core.report.sentences"),
+        *("aisbench_core.running.ledger", "aisbench_core.running.ledger_outbox"),
+        *("aisbench_core.strict_yaml", "aisbench_core.warehouse"),
         *BELOW,
     ),
     "aisbench_core/annotations.py": (

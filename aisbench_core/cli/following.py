@@ -1,7 +1,8 @@
-"""`aisbench follow` and `logs`, and waiting for runs: progress on stderr, and a follower if there is none."""
+"""`aisbench follow`, `logs` and `notify`, and waiting for runs: progress on stderr, and a follower if there is none."""
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,13 +12,15 @@ import click
 
 from aisbench_core.cli import display
 from aisbench_core.cli.cleaning import removal_text
-from aisbench_core.cli.core import open_core
+from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import INTERRUPTED, RUN_FAILED
-from aisbench_core.cli.options import command
+from aisbench_core.cli.options import Group, command
 from aisbench_core.errors import DamagedLedger
+from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Run
+    from aisbench_core.model import Delivery, Run
+    from aisbench_core.notifications.channels import NotificationChannel
     from aisbench_core.series.matrix import Matrix
     from aisbench_core.wiring import Core
 
@@ -182,3 +185,109 @@ def _follow_log(core: "Core", run_id: str, node: int) -> None:
     except KeyboardInterrupt:
         display.message(f"\nno longer printing; run {run_id} continues")
         click.get_current_context().exit(INTERRUPTED)
+
+
+KINDS = ("completed", "failed", "stopped", "alert", "regression", "improvement", "record", "held")
+
+notify = Group(
+    "notify",
+    help="Tell people by mail, chat or webhook what happened to runs; see docs/notifications.md.",
+)
+
+
+@notify.command("list")
+def list_channels(as_json: bool) -> None:
+    """List the channels, without the keys of their addresses."""
+    channels = open_core(writing=False).notifications.channels.all()
+    columns: display.Columns[NotificationChannel] = {
+        "channel": lambda channel: channel.name,
+        "address": lambda channel: channel.masked,
+        "events": lambda channel: ", ".join(channel.events),
+        "workloads": lambda channel: display.value(", ".join(channel.workloads)),
+        "people": lambda channel: display.value(", ".join(channel.people)),
+        "view": lambda channel: display.value(channel.view),
+    }
+    plain = [_plain(channel) for channel in channels]
+    display.result(plain, as_json, lambda: display.table_of(channels, columns))
+
+
+@notify.command("add")
+@click.argument("name")
+@click.option("--event", "events", multiple=True, type=click.Choice(KINDS), help="What is told; can be repeated.")
+@click.option("--workload", "workloads", multiple=True, help="Only runs of this workload; can be repeated.")
+@click.option("--person", "people", multiple=True, help="Only runs that this person launched; can be repeated.")
+@click.option("--view", default="", help="Only runs that this saved view of the leaderboard shows.")
+@click.option("--language", type=click.Choice(["en", "zh"]), default="en", help="Language of the messages.")
+@click.option("--replace", is_flag=True, help="Replace the channel if there is one of that name.")
+def add_channel(
+    name: str,
+    events: tuple[str, ...],
+    workloads: tuple[str, ...],
+    people: tuple[str, ...],
+    view: str,
+    language: str,
+    replace: bool,
+    as_json: bool,
+) -> None:
+    """Add a channel.
+
+    The address is asked for, or read from stdin if that is no terminal, since arguments can be seen by others: the
+    first line is the address, the second one the secret of a webhook. ${VARIABLE} stands for a value that the process
+    that follows runs has in its environment.
+    """
+    from aisbench_core.notifications.channels import DEFAULT_KINDS, WEBHOOK, channel_of
+
+    url, secret = _entered(WEBHOOK)
+    answers = {
+        "name": name, "url": url, "events": events or DEFAULT_KINDS, "workloads": workloads, "people": people,
+        "view": view, "language": language,
+    }  # fmt: skip
+    channel = channel_of(answers | ({"secret": secret} if secret else {}), Message("channel"))
+    open_core(writing=True).notifications.channels.save(channel, actor(), replace=replace)
+    display.result(_plain(channel), as_json, lambda: f"{channel.name}: {channel.masked}")
+
+
+@notify.command("remove")
+@click.argument("name")
+def remove_channel(name: str) -> None:
+    """Remove a channel, and what it was still to be sent."""
+    open_core(writing=True).notifications.remove(name, actor())
+
+
+@notify.command("test")
+@click.argument("name")
+def test_channel(name: str) -> None:
+    """Send a test to a channel now."""
+    open_core(writing=True).notifications.test(name)
+    display.message("sent")
+
+
+@notify.command("log")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, help="How many, the newest first.")
+def show_log(limit: int, as_json: bool) -> None:
+    """List what was sent, and what is still to be sent, with the last error."""
+    deliveries, _ = open_core(writing=False).notifications.outbox.page(limit)
+    columns: display.Columns[Delivery] = {
+        "at": lambda each: display.local_time(each.news.at),
+        "event": lambda each: each.news.kind.value,
+        "subject": lambda each: each.news.subject,
+        "channel": lambda each: each.channel,
+        "state": lambda each: each.state.value,
+        ">attempts": lambda each: str(each.attempts),
+        "error": lambda each: display.value(each.error),
+    }
+    display.result(deliveries, as_json, lambda: display.table_of(deliveries, columns))
+
+
+def _entered(webhooks: tuple[str, ...]) -> tuple[str, str]:
+    """The address, and a webhook's secret."""
+    if not sys.stdin.isatty():
+        lines = [*sys.stdin.read().splitlines(), "", ""]
+        return lines[0], lines[1]
+    url = click.prompt("address", hide_input=True, err=True)
+    is_webhook = url.partition("://")[0].lower() in webhooks
+    return url, click.prompt("secret that signs messages", hide_input=True, err=True) if is_webhook else ""
+
+
+def _plain(channel: "NotificationChannel") -> dict[str, object]:
+    return {"address": channel.masked} | channel.model_dump(mode="json", exclude={"url", "secret"})

@@ -34,6 +34,7 @@ from aisbench_core.model.job_details import (
     RunAttempt,
     StageStep,
 )
+from aisbench_core.model.news import Delivery, DeliveryState, News, NewsKind, Notice
 from aisbench_core.model.region import (
     DirectoryEntry,
     DirectoryPage,
@@ -113,12 +114,12 @@ __all__ = [
     "ACTIVE", "COUNTS", "ENDED_PHASES", "FIELDS", "GROUPS", "LINE", "LOST", "MOST_CELLS", "MOVES", "SYSTEM_FIELDS",
     "TERMINAL", "TESTER_FIELDS", "AccessMethod", "Actor", "AlertKind", "AnnotationChange", "AnnotationKind",
     "Annotations", "Api", "Attempt", "CannLevel", "CellState", "Channel", "Clock",
-    "CollectedResult", "DirectoryEntry", "DirectoryPage",
+    "CollectedResult", "Delivery", "DeliveryState", "DirectoryEntry", "DirectoryPage",
     "DirectorySize", "Division", "Engine", "Event", "EventKind", "EventLanguage",
     "FieldDifference", "Finding", "Flavor", "Frozen", "Imported", "JobAlert", "JobDetails", "JobEvent", "JobFault",
     "JobRequest", "JobStage", "JobStatus", "JobTask", "Launched",
-    "Level", "LogLevels", "LogPreview", "MetricSample", "MindSporeLevel", "Mode", "NfsVolume", "Origin", "Phase",
-    "Pool", "PoolQueue", "PricedFlavor", "Progress", "QueuePosition", "Quota",
+    "Level", "LogLevels", "LogPreview", "MetricSample", "MindSporeLevel", "Mode", "News", "NewsKind", "NfsVolume",
+    "Notice", "Origin", "Phase", "Pool", "PoolQueue", "PricedFlavor", "Progress", "QueuePosition", "Quota",
     "RankResult", "RegionJob", "Removal", "Role", "Run", "RunAttempt", "RunPart", "RunRecord",
     "RunSort", "RunSpec", "RunState", "Scalar", "Series", "SeriesPlan", "SeriesRow", "SeriesState", "ServerResult",
     "StageStep", "Stated", "SystemStatus", "TaskStatus", "TrainResultInfo", "TrainingMode", "Update",

@@ -69,7 +69,8 @@ STATES = {
 class Following:
     """What every follower of this data folder is made of.
 
-    `record` stores an ended run; `admission` gives a function that launches the next cells of series."""
+    `record` stores an ended run; `admission` gives a function that launches the next cells of series; `notify` sends
+    the next notification."""
 
     settings: Settings
     ledger: Ledger
@@ -79,6 +80,7 @@ class Following:
     connect: Connect
     record: Callable[[RunRecord], None]
     admission: Callable[[], Callable[[], None]]
+    notify: Callable[[], None]
     clock: Clock
 
     def follower(self, leaving: threading.Event | None = None) -> "Follower":
@@ -115,10 +117,13 @@ class Follower:
         self._steps = Steps(settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, *paces)
         self._collecting = Collecting(ledger, connect, parts.record, clock, parts.secrets)
         self._admit = parts.admission()
+        self._notify = parts.notify
         user, host = getpass.getuser(), socket.gethostname()
         self._who = Message("{user}@{host} (process {process})", user=user, host=host, process=os.getpid())
         self._pool = ThreadPoolExecutor(settings.follower_threads, "step")
         self._slow_pool = ThreadPoolExecutor(settings.follower_threads, "slow-step")
+        # Of its own: a receiver that does not answer takes a thread for seconds.
+        self._notifying = ThreadPoolExecutor(1, "notify")
         self._guard = threading.Lock()
         self._busy: set[str] = set()
         self._futures: set[Future[None]] = set()
@@ -150,6 +155,7 @@ class Follower:
             self._ledger.beat(self._who, now)
             self._beaten = now
         self._start("series", self._admit, self._pool)
+        self._start("notifications", self._notify, self._notifying)
         with self._guard:
             # Copied before the ledger is read: a step that ends in between has already changed its run.
             busy = set(self._busy)

@@ -10,7 +10,7 @@ from typing import Any
 
 from aisbench_core.errors import RunNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, message_of, to_json
-from aisbench_core.model import ACTIVE, Attempt, Event, Level, Progress, Run, RunSort, RunSpec, RunState
+from aisbench_core.model import ACTIVE, Attempt, Event, Level, Notice, Progress, Run, RunSort, RunSpec, RunState
 from aisbench_core.private_files import require_writable
 from aisbench_core.running.ledger_file import opened
 from aisbench_core.running.ledger_schema import migrate
@@ -167,12 +167,21 @@ class Ledger:
                     Message("reload it and try again"),
                 )
             add_event(con, event)
+            if after.state.is_terminal and after.state is not before.state:
+                add_notice(con, Notice.ended(after))
             return run_of(con.execute("select * from runs where run_id = ?", [before.run_id]).fetchone())
 
-    def note(self, event: Event) -> None:
-        """Store an event of a run or a series; events are never changed."""
+    def note(self, event: Event, notice: Notice | None = None) -> None:
+        """Store an event of a run or a series, which is never changed, and what to tell people of it."""
         with self.transaction() as con:
             add_event(con, event)
+            if notice is not None:
+                add_notice(con, notice)
+
+    def announce(self, notice: Notice) -> None:
+        """Store what to tell people, unless that was done before."""
+        with self.transaction() as con:
+            add_notice(con, notice)
 
     def events(self, run_id: str) -> list[Event]:
         """The events of a run, or of a series as a whole, oldest first."""
@@ -256,6 +265,15 @@ def add_event(con: sqlite3.Connection, event: Event | None) -> None:
     if event is not None:
         data = {"message_data": to_json(message_of(event.message)), "actor_data": to_json(message_of(event.actor))}
         insert(con, "events", columns_of(event) | data)
+
+
+def add_notice(con: sqlite3.Connection, notice: Notice) -> None:
+    """Insert a notice within a transaction, unless it is there."""
+    row = {
+        "notice_id": notice.notice_id, "subject": notice.subject, "kind": notice.kind, "at": as_text(notice.at),
+        "text": str(notice.text), "data": to_json(notice.text),
+    }  # fmt: skip
+    insert(con, "notices", row, "insert or ignore")
 
 
 def columns_of(value: Run | Event | Progress | Attempt) -> dict[str, Any]:

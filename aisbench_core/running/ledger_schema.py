@@ -5,8 +5,8 @@ import sqlite3
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 
-# One more with every change of what follows; ledgers of 1 to 4 are of development versions.
-VERSION = 5
+# One more with every change of what follows; ledgers of 1 to 5 are of development versions.
+VERSION = 6
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -30,6 +30,12 @@ TABLES = {
     "attempts": "series_id text not null, cell integer not null, number integer not null, place integer not null,"
     " repeat integer not null, asked_by text not null, asked_at text not null, run_id text not null,"
     " cancelled integer not null, primary key (series_id, cell, number)",
+    "notices": "notice_id text primary key, subject text not null, kind text not null, at text not null,"
+    " text text not null, data text not null default ''",
+    # A message to one channel; those that are sent together share their message_id.
+    "deliveries": "delivery_id text primary key, message_id text not null, channel text not null, news text not null,"
+    " at text not null, state text not null, attempts integer not null, next_at text not null, error text not null,"
+    " error_data text not null default '', sent_at text",
 }
 
 INDEXES = {
@@ -39,6 +45,8 @@ INDEXES = {
     "runs_by_series": "runs (series_id) where series_id <> ''",
     "events_by_run": "events (run_id, number)",
     "series_by_age": "series (created_at desc, series_id desc)",
+    "deliveries_by_state": "deliveries (state, next_at)",
+    "deliveries_by_age": "deliveries (at desc, delivery_id)",
     "attempts_to_launch": "attempts (series_id) where run_id = '' and cancelled = 0",
 }
 

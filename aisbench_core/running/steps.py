@@ -16,8 +16,21 @@ from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError, J
 from aisbench_core.formats import size
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
 from aisbench_core.messages import Message, joined, message_of
-from aisbench_core.model import Clock, JobStatus, Level, Phase, Progress, Run, RunState, TaskStatus
+from aisbench_core.model import (
+    Clock,
+    JobAlert,
+    JobDetails,
+    JobStatus,
+    Level,
+    Notice,
+    Phase,
+    Progress,
+    Run,
+    RunState,
+    TaskStatus,
+)
 from aisbench_core.preflight.offline import preflight
+from aisbench_core.results.job_events import alert_message
 from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, run_paths
 from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload
@@ -48,6 +61,7 @@ class Steps:
     log_pace: logs.LogPace
     details_pace: logs.LogPace
     sampled_at: dict[str, datetime] = field(default_factory=dict)
+    announced: dict[str, JobAlert] = field(default_factory=dict)
 
     def folder(self, run: Run) -> RunFolder:
         """The run's folder on this machine."""
@@ -195,6 +209,7 @@ class Steps:
         self.log_pace.forget(run.run_id)
         self.details_pace.forget(run.run_id)
         self.sampled_at.pop(run.run_id, None)
+        self.announced.pop(run.run_id, None)
         if run.started_at and status.duration_s is not None:
             ended = run.started_at + timedelta(seconds=status.duration_s)
         run = replace(run, ended_at=ended, duration_s=status.duration_s)
@@ -207,7 +222,7 @@ class Steps:
         now = self.clock()
         secrets = self.secrets.available_values(run.profile, run.spec.secrets)
         if self.details_pace.is_due(run.run_id, now):
-            watch_job(cloud, run, status, self.folder(run), secrets, now).poll(status)
+            self._announce(run, watch_job(cloud, run, status, self.folder(run), secrets, now).poll(status))
             self.details_pace.fetched(run.run_id, now, grew=True)  # a hang comes without any sign before it
         if not status.started_at:
             return
@@ -220,6 +235,14 @@ class Steps:
             with suppress(CloudRejected):
                 fetch_samples(cloud, status, self.folder(run))
             self.sampled_at[run.run_id] = now
+
+    def _announce(self, run: Run, details: JobDetails) -> None:
+        alert = details.alert(ended=False, failed=False)
+        if alert is not None and self.announced.get(run.run_id) != alert:
+            # Announced again by the next follower; what was told once is not told again.
+            notice_id = f"{alert.kind}:{run.run_id}:{alert.at.isoformat()}"
+            self.ledger.announce(Notice(notice_id, run.run_id, "alert", alert.at, alert_message(alert)))
+            self.announced[run.run_id] = alert
 
     def _show_progress(self, run: Run, unit: str) -> Callable[[int, int], None]:
         """Store progress a few times a second; abandon the step when a person stops the run or the follower ends."""

@@ -18,6 +18,7 @@ from aisbench_core.model import (
     Clock,
     Event,
     Level,
+    Notice,
     Run,
     RunRecord,
     RunSpec,
@@ -292,7 +293,10 @@ class Admitting:
             self._held.discard(series_id)
         elif not snapshot.active and series_id not in self._held:
             self._held.add(series_id)
-            self.service.run_ledger.note(self._event(series_id, Level.WARNING, hold.sentence))
+            event = self._event(series_id, Level.WARNING, hold.sentence)
+            # Once for each budget, also when another follower takes over.
+            notice_id = f"held:{series_id}:{snapshot.series.budget}"
+            self.service.run_ledger.note(event, Notice(notice_id, series_id, "held", event.at, hold.sentence))
         return hold is not None
 
     def _put_off(self, series: Series, error: AisbenchError) -> None:

@@ -19,6 +19,7 @@ MENU = [
     "Scaling",
     "History",
     "Import results",
+    "Notifications",
     "Health",
 ]
 
@@ -36,6 +37,7 @@ TITLES = {
     "/scaling": "Scaling",
     "/import": "Import results",
     "/history": "History",
+    "/notifications": "Notifications",
     "/health": "Health",
 }
 

@@ -46,6 +46,7 @@ EMPTY_PAGES = {
     "history": "/history",
     "region": "/region",
     "configuration": "/configuration",
+    "notifications": "/notifications",
     "health": "/health",
 }
 FULL_PAGES = EMPTY_PAGES | {
@@ -62,6 +63,7 @@ FULL_PAGES = EMPTY_PAGES | {
 }
 DIALOGS = {
     "launch": ("/configure", "launch"),
+    "notify": ("/notifications", "notify-add"),
     "upstream": ("/configure", "import"),
     "stop": (f"/live?run={seeds.ACTIVE_RUN}", "stop-one"),
     "clean": (f"/live?run={seeds.FAILED_RUN}", "clean-open"),

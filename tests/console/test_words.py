@@ -15,9 +15,11 @@ from aisbench_core.model import (
     GROUPS,
     CannLevel,
     CellState,
+    DeliveryState,
     Level,
     MindSporeLevel,
     Mode,
+    NewsKind,
     Origin,
     RunPart,
     RunSort,
@@ -108,6 +110,9 @@ NAMED_BY_VALUES = (
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
     | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag", "benchmark"])
+    | _family("news", NewsKind)
+    | _family("delivery", [state.name.lower() for state in DeliveryState])
+    | _family("notifications", ["only_workloads", "only_people", "only_view"])
 )
 
 

@@ -21,6 +21,7 @@ COMPARE = FOLDER / "compare.py"
 SCALING = FOLDER / "scaling.py"
 HISTORY = FOLDER / "history.py"
 IMPORT = FOLDER / "import.py"
+NOTIFICATIONS = FOLDER / "notifications.py"
 HEALTH = FOLDER / "health.py"
 CONFIGURATION = FOLDER / "configuration.py"
 
@@ -30,7 +31,7 @@ SECTIONS = {
     "": (HOME,),
     "run": (CONFIGURE, RUNS, SERIES, REGION),
     "results": (LEADERBOARD, COMPARE, SCALING, HISTORY),
-    "system": (IMPORT, HEALTH),
+    "system": (IMPORT, NOTIFICATIONS, HEALTH),
 }
 
 ICONS = {
@@ -46,6 +47,7 @@ ICONS = {
     HISTORY: ":material/timeline:",
     CONFIGURATION: ":material/memory:",
     IMPORT: ":material/upload_file:",
+    NOTIFICATIONS: ":material/notifications:",
     HEALTH: ":material/monitor_heart:",
 }
 

@@ -1,0 +1,1 @@
+"""Notifications: which events are told to whom, the outbox, and sending."""

@@ -1,0 +1,155 @@
+"""Channels: what is told to whom; kept in `data/notifications.yaml`, mode 0600, since addresses hold keys."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Self
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, model_validator
+
+from aisbench_core import strict_yaml
+from aisbench_core.changes import log_change
+from aisbench_core.documents import parse_private, read_private
+from aisbench_core.errors import ConfigError, Problem, SpecError
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, Frozen, NewsKind
+from aisbench_core.private_files import require_writable, write_whole
+from aisbench_core.settings import Settings, environment
+from aisbench_core.value_errors import refusal
+
+# Schemes of apprise that are offered; the others would send results to places that nobody here has tried.
+MAIL = ("mailto", "mailtos")
+CHATS = ("feishu", "dingtalk", "wecombot", "slack")
+WEBHOOK = ("http", "https")
+
+MIN_SECRET = 16  # characters of the secret of a webhook
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+DEFAULT_KINDS = (NewsKind.FAILED, NewsKind.ALERT, NewsKind.REGRESSION, NewsKind.RECORD, NewsKind.HELD)
+
+
+class NotificationChannel(Frozen):
+    """One recipient, and what it is told. Empty filters match everything."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$", description="how the channel is called")]
+    url: Annotated[SecretStr, Field(min_length=1, description="address with its keys, or ${VARIABLE} for them")]
+    secret: Annotated[SecretStr | None, Field(description="signs webhooks, at least 16 characters")] = None
+    events: Annotated[tuple[NewsKind, ...], Field(min_length=1, description="what is told")] = DEFAULT_KINDS
+    workloads: Annotated[tuple[str, ...], Field(description="only runs of these workloads")] = ()
+    people: Annotated[tuple[str, ...], Field(description="only runs that these people launched")] = ()
+    view: Annotated[str, Field(description="only runs that a saved view of the leaderboard shows")] = ""
+    language: Annotated[str, Field(pattern="^(en|zh)$", description="language of the messages")] = "en"
+
+    @model_validator(mode="after")
+    def _can_be_used(self) -> Self:
+        scheme = self.scheme
+        if scheme not in (*MAIL, *CHATS, *WEBHOOK):
+            allowed = ", ".join((*MAIL, *CHATS, *WEBHOOK))
+            raise refusal(Message("url must begin with one of {allowed}, followed by ://", allowed=allowed))
+        if scheme not in WEBHOOK and self.secret is not None:
+            raise refusal(Message("secret signs webhooks only: leave it out"))
+        if scheme in WEBHOOK and len(self.secret.get_secret_value() if self.secret else "") < MIN_SECRET:
+            raise refusal(Message("a webhook needs a secret of at least {count} characters", count=MIN_SECRET))
+        return self
+
+    @property
+    def scheme(self) -> str:
+        """What the address begins with, in small letters."""
+        return self.url.get_secret_value().partition("://")[0].lower()
+
+    @property
+    def is_webhook(self) -> bool:
+        """Whether it is a webhook of ours rather than a service that apprise knows."""
+        return self.scheme in WEBHOOK
+
+    @property
+    def masked(self) -> str:
+        """The address without anything that could be a key: scheme, and the host of webhooks and mail."""
+        address = self.url.get_secret_value()
+        if self.scheme in CHATS or "$" in address:
+            return f"{self.scheme}://…"
+        try:
+            host = urlsplit(address).hostname or ""
+        except ValueError:  # such as an unfinished IPv6 address
+            host = ""
+        return f"{self.scheme}://{host}/…"
+
+
+class NotificationChannels:
+    """The file of channels. Threads and processes may share it; the last writer wins."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._file = settings.notifications_path
+
+    def all(self) -> list[NotificationChannel]:
+        """Every channel, by name. Raises ConfigError and SpecError when the file cannot be used."""
+        if not self._file.exists():
+            return []
+        stored = read_private(self._file)
+        return [self._parsed(name, stored[name]) for name in sorted(stored)]
+
+    def get(self, name: str) -> NotificationChannel:
+        """One channel. Raises ConfigError if there is none of that name."""
+        channels = self.all()
+        found = next((channel for channel in channels if channel.name == name), None)
+        if found is None:
+            known = ", ".join(channel.name for channel in channels) or Message("none")
+            raise ConfigError(
+                Message("there is no channel named {name!r}; known channels: {known}", name=name, known=known),
+                Message("add it on the page Notifications, or with `aisbench notify add`"),
+            )
+        return found
+
+    def save(self, channel: NotificationChannel, actor: Actor, *, replace: bool = False) -> None:
+        """Add a channel. Raises ConfigError if there is one of that name, unless it may be replaced."""
+        require_writable(self._file.parent)
+        stored = read_private(self._file) if self._file.exists() else {}
+        if channel.name in stored and not replace:
+            raise ConfigError(
+                Message("there is a channel named {name!r} already", name=channel.name),
+                Message("choose another name, or replace it"),
+            )
+        log_change(actor, f"notification channel {channel.name} saved")
+        self._write(stored | {channel.name: _plain(channel)})
+
+    def remove(self, name: str, actor: Actor) -> None:
+        """Remove a channel. Raises ConfigError if there is none of that name."""
+        require_writable(self._file.parent)
+        self.get(name)
+        log_change(actor, f"notification channel {name} removed")
+        stored = read_private(self._file)
+        self._write({other: entry for other, entry in stored.items() if other != name})
+
+    def _write(self, stored: Mapping[str, object]) -> None:
+        write_whole(self._file, strict_yaml.dump(dict(stored)).encode())
+
+    def _parsed(self, name: str, entry: object) -> NotificationChannel:
+        title = Message("channel {name} ({file})", name=name, file=self._file.name)
+        if not isinstance(entry, dict):
+            raise SpecError(title, [Problem("document", Message("must hold `key: value` lines"))])
+        return channel_of({"name": name, **entry}, title)
+
+
+def channel_of(answers: Mapping[str, object], title: Message) -> NotificationChannel:
+    """A channel from what somebody entered. Raises SpecError, which repeats no address."""
+    return parse_private(NotificationChannel, answers, title)
+
+
+def expanded(text: str) -> str:
+    """The text with the values of its ${VARIABLES}. Raises ConfigError if one is not set."""
+    variables = environment()
+    missing = [name for name in _VARIABLE.findall(text) if not variables.get(name)]
+    if missing:
+        raise ConfigError(
+            Message("the environment has no {names}", names=", ".join(missing)),
+            Message("set it for the process that follows runs"),
+        )
+    return _VARIABLE.sub(lambda match: variables[match[1]], text)
+
+
+def _plain(channel: NotificationChannel) -> dict[str, object]:
+    fields = channel.model_dump(mode="json", exclude_defaults=True, exclude={"name", "url", "secret"})
+    secret = {"secret": channel.secret.get_secret_value()} if channel.secret else {}
+    return {"url": channel.url.get_secret_value()} | secret | fields

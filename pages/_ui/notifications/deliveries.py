@@ -1,0 +1,50 @@
+"""What was sent to whom, what is still to be sent, and why something did not arrive."""
+
+import streamlit as st
+
+from aisbench_core.model import Delivery, DeliveryState
+from pages._ui.shell import url
+from pages._ui.shell.callbacks import whole
+from pages._ui.shell.core import core
+from pages._ui.shell.formats import when
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+PAGE = 20
+
+
+def show_deliveries() -> None:
+    """One page of deliveries, the newest first; those that were given up can be tried again."""
+    outbox = core().notifications.outbox
+    st.header(t("notifications.log"))
+    _, total = outbox.page(1)
+    if not total:
+        st.caption(t("notifications.nothing_sent"))
+        return
+    pages = url.Pages("page", total, PAGE)
+    deliveries, _ = outbox.page(PAGE, pages.offset)
+    show_table([_cells(each) for each in deliveries], t("notifications.log"))
+    pages.show()
+    given_up = [each.message_id for each in deliveries if each.state is DeliveryState.GIVEN_UP]
+    if given_up:
+        label = t("notifications.again", count=len(set(given_up)))
+        st.button(label, key="notify-again", icon=":material/refresh:", on_click=retry_messages, args=(given_up,))
+
+
+@whole
+def retry_messages(message_ids: list[str]) -> None:
+    """Send these again, with all attempts."""
+    core().notifications.outbox.retry(message_ids, core().clock())
+
+
+def _cells(each: Delivery) -> dict[str, object]:
+    return {
+        t("notifications.at"): when(each.news.at),
+        t("notifications.event"): t(f"news.{each.news.kind}"),
+        t("notifications.subject"): each.news.subject,
+        t("notifications.channel"): each.channel,
+        t("notifications.state"): t(f"delivery.{each.state.name.lower()}"),
+        t("notifications.attempts"): each.attempts,
+        t("notifications.next_at"): when(each.next_at) if each.state is DeliveryState.PENDING else None,
+        t("notifications.error"): t.message(each.error) or None,
+    }
