@@ -184,19 +184,25 @@ class JobWatch:
     def _with_end(self, attempt: RunAttempt, details: JobDetails, status: JobStatus) -> RunAttempt:
         later = len(status.attempts) - attempt.number
         words = attempt.last_words
-        if not words and not (status.succeeded and not later):
-            words = self._last_words(attempt, later)
+        # The log may arrive late, also after the next attempt has begun; of an old attempt its tail shows ever less.
+        if later <= 1 and not (status.succeeded and not later):
+            latest = self._last_words(attempt, later)
+            words = latest if len(latest) >= len(words) else words
         events = _events_of(details.events, attempt)
         wrong = [event.message for event in events if event.level in ("Error", "Warning")]
         tasks = tuple(_with_exit_code(task, events) for task in attempt.tasks)
         return replace(attempt, tasks=tasks, last_words=words, last_event=wrong[-1] if wrong else "")
 
     def _last_words(self, attempt: RunAttempt, later: int) -> tuple[str, ...]:
-        """The end of the node's log as it was before the `later` attempts, without the platform's own lines."""
+        """The end of the node's log as it was before the `later` attempts, without the platform's own lines.
+
+        Empty if the log does not show where they begin."""
         node = int(attempt.task.rpartition("-")[2]) if re.fullmatch(r"\S+-\d+", attempt.task) else 0
         lines = logs.tail(self.folder.log(node), SEARCHED_LINES).splitlines()
         beginnings = [number for number, line in enumerate(lines) if _BEGINNING.search(line)]
-        own = lines[: beginnings[-later]] if 0 < later <= len(beginnings) else lines
+        if later > len(beginnings):
+            return ()
+        own = lines[: beginnings[-later]] if later else lines
         own = own[beginnings[-later - 1] :] if later < len(beginnings) else own
         written = [line.rstrip()[:LINE_LETTERS] for line in own if line.strip() and not _PLATFORM_LINE.search(line)]
         return tuple(written[-LAST_LINES:])

@@ -104,6 +104,21 @@ def test_a_node_that_dies_is_told_with_the_last_words_of_its_job_and_the_attempt
     assert "step 7 of the first attempt" in shown
 
 
+def test_a_job_that_is_restarted_after_a_hang_tells_so_and_goes_on(
+    bench: Bench, spec: RunSpec, region: SandboxProcess
+) -> None:
+    plan(region, hang_s=1.0)
+    run = bench.launch(spec.model_copy(update={"retry_on_hang": True}))
+    await_tick(bench, lambda: bench.run(run).state.is_terminal, "the end of the run")
+    record = bench.core.files.record(run.run_id)
+
+    assert bench.run(run).state is RunState.COMPLETED, bench.run(run).detail
+    assert record is not None
+    hung, good = record.attempts
+    assert (hung.fault, hung.last_words[-1]) == (JobFault.HANG, "step 7 of the first attempt")
+    assert (good.ended_at is None, good.recovery) == (False, "")
+
+
 def test_a_hang_turns_the_banner_within_one_poll(bench: Bench, spec: RunSpec, region: SandboxProcess) -> None:
     plan(region, hang_s=1.0)
     run = bench.launch(spec)

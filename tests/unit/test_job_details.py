@@ -219,6 +219,9 @@ class Cloud:
             return self.listed
         return [replace(one, message="系统检测到您的作业疑似卡死", kind=EventKind.HANG) for one in self.listed]
 
+    def tasks(self, job_id: str, attempt: int = 0) -> list[JobTask]:
+        return [JobTask(f"worker-{node}", "", f"{job_id}-{attempt}-{node}") for node in range(2)]
+
     def stages(self, job_id: str) -> list[JobStage]:
         raise CloudRejected(verbatim("no such call"), operation=f"read the stages of job {job_id}")
 
@@ -239,3 +242,33 @@ def test_a_region_that_lists_all_events_each_time_gives_each_of_them_once(tmp_pa
     assert [one.message for one in again.events] == [first.message, second.message]
     assert again.events[-1].kind is EventKind.HANG, "recognised by its Chinese sentence"
     assert read_details(folder) == again
+
+
+BEGIN = "[ModelArts Service Log][init] download code_url: s3://b/code/"
+FIRST = [BEGIN, "step 1", "[ModelArts Service Log][end] exit code 137"]
+
+
+def polled(folder: RunFolder, lines: list[str], *attempts: RunAttempt) -> list[tuple[str, ...]]:
+    """The last words of each attempt after a poll in which node 1 has this log."""
+    folder.log(1).parent.mkdir(exist_ok=True)
+    folder.log(1).write_text("\n".join(lines), "utf-8")
+    cloud = cast("TrainingService", Cloud(refuses_times=False))
+    details = JobWatch(cloud, folder, "", (), lambda: None, AT).poll(JobStatus("j", "n", "Running", attempts=attempts))
+    return [attempt.last_words for attempt in details.attempts]
+
+
+def test_the_last_words_are_those_of_the_attempt_and_come_late_if_the_log_does(tmp_path: Path) -> None:
+    folder, broken, again = RunFolder(tmp_path), replace(BROKEN, tasks=()), RunAttempt(2, after(90))
+
+    assert polled(folder, FIRST, broken) == [("step 1",)]
+    assert polled(folder, [*FIRST[:2], "HCCL timeout", FIRST[2]], broken) == [("step 1", "HCCL timeout")]
+    assert polled(folder, [*FIRST, BEGIN, "step 8"], broken, again) == [("step 1", "HCCL timeout"), ()]
+    longer = [*FIRST[:2], "HCCL timeout", "exit", FIRST[2], BEGIN, "step 8"]
+    assert polled(folder, longer, broken, again) == [("step 1", "HCCL timeout", "exit"), ()]
+    assert [task.host for task in read_details(folder).attempts[1].tasks] == ["j-2-0", "j-2-1"]
+
+
+def test_a_log_that_does_not_show_where_an_attempt_ends_gives_no_words(tmp_path: Path) -> None:
+    broken, again = replace(BROKEN, tasks=()), RunAttempt(2, after(90))
+
+    assert polled(RunFolder(tmp_path), ["step 8 of the next attempt"], broken, again) == [(), ()]
