@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.messages import Message
 from aisbench_core.model import AlertKind, JobDetails, JobFault, Run, RunSpec, RunState
+from aisbench_core.notifications.channels import channel_of
 from aisbench_core.results.job_events import alert_message, cloud_events
+from tests.actors import named
 from tests.flow.command_line import CommandLine
-from tests.flow.following import Bench, bench_on
+from tests.flow.following import PERSON, Bench, bench_on
 from tests.flow.jobs import LONGEST_SECONDS
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import await_true
@@ -135,3 +138,19 @@ def test_a_hang_turns_the_banner_within_one_poll(bench: Bench, spec: RunSpec, re
     assert alert_message(alert) == "The platform suspects that the job hangs."
     (row,) = [event for event in cloud_events(run.run_id, known(bench, run)) if "suspected" in event.message]
     assert row.level == "warning"
+
+
+def test_a_hang_is_told_once_to_who_wants_to_know(bench: Bench, spec: RunSpec, region: SandboxProcess) -> None:
+    told = {"name": "lab", "url": "feishu://nobody-there", "events": ["alert"]}
+    bench.core.notifications.channels.save(channel_of(told, Message("channel")), named(PERSON))
+    plan(region, hang_s=1.0)
+    run = bench.launch(spec)
+    await_tick(bench, lambda: bench.core.notifications.outbox.page(5)[1] > 0, "the alert")
+
+    another = bench_on(region, bench.core.settings.data_dir)  # knows nothing of what was announced
+    for _ in range(3):
+        another.tick()
+
+    [delivery], _ = another.core.notifications.outbox.page(5)
+    assert (delivery.news.kind, delivery.news.subject) == ("alert", run.run_id)
+    assert str(delivery.news.text).endswith("The platform suspects that the job hangs.")
