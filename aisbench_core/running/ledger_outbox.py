@@ -51,6 +51,10 @@ class Outbox:
 
     def due(self, now: datetime) -> list[Delivery]:
         """The next message that is due, with all its deliveries; many for one channel have become one before."""
+        # Asked at every tick: to write, even nothing, would make all others wait.
+        some = "select 1 from deliveries where state = ? and next_at <= ? limit 1"
+        if not self._ledger.rows(some, [DeliveryState.PENDING, as_text(now)]):
+            return []
         with self._ledger.transaction() as con:
             pending = "select channel, count(*), min(message_id) from deliveries where state = ? and attempts = 0"
             crowded = con.execute(f"{pending} and message_id = delivery_id group by channel", [DeliveryState.PENDING])
