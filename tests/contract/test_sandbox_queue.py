@@ -165,6 +165,30 @@ def test_a_faulty_node_is_isolated_and_the_job_runs_again_elsewhere(
     assert stages.total_count == 2
 
 
+def test_the_stages_of_a_waiting_job_say_why_it_waits_until_it_runs(
+    client: TrainingClient, sandbox: SandboxProcess
+) -> None:
+    def reasons() -> list[tuple[str, str]]:
+        requests = (ListTrainingJobStagesRequest(training_job_id=job_id) for job_id in ids)
+        records = [client.sdk.list_training_job_stages(request).running_records[-1] for request in requests]
+        steps = [record.stages[-1].sub_stages[-1] for record in records]
+        return [(step.name, step.en_message) for step in steps]
+
+    sandbox.script(by="hold")
+    ids = create(client, in_pool("first", nodes=3), in_pool("second", nodes=2), in_pool("third"))
+    await_true(lambda: phases(client, *ids) == ["Running", "Pending", "Pending"], "the first job at work")
+
+    waiting = reasons()[1:]
+    client.stop(ids[0])
+    await_true(lambda: phases(client, *ids[1:]) == ["Running", "Running"], "the others at work")
+
+    assert waiting == [
+        ("insufficient_resources", "Insufficient resources: nodes needed 2, free 1 of 4."),
+        ("waiting_for_jobs", "Waiting in the queue. Jobs before this one: 1."),
+    ]
+    assert {name for name, _ in reasons()[1:]} == {"running"}
+
+
 def test_without_fault_tolerance_a_faulty_node_fails_the_job_and_stays(
     client: TrainingClient, sandbox: SandboxProcess
 ) -> None:
