@@ -9,6 +9,7 @@ from aisbench_core.running.run_paths import RunFolder
 
 RECORD = frozenset(
     {
+        "cards.jsonl",
         "config.json",
         "events.jsonl",
         "job.json",

@@ -7,6 +7,7 @@ from aisbench_core.cli import display
 
 if TYPE_CHECKING:
     from aisbench_core.model import JobDetails, JobStage, Run, RunAttempt
+    from aisbench_core.results.card_samples import CardSummary
 
 
 def alert_text(run: "Run", details: "JobDetails") -> str:
@@ -30,6 +31,27 @@ def details_text(details: "JobDetails") -> str:
     """The tables of attempts and stages."""
     blocks = (_attempts(details), _stages(details))
     return "\n\n".join(filter(None, blocks))
+
+
+def cards_text(cards: "list[CardSummary]") -> str:
+    """The table of measured cards; empty if the script did not measure any."""
+    if not cards:
+        return ""
+    columns: display.Columns[CardSummary] = {
+        ">node": lambda card: str(card.node),
+        ">card": lambda card: str(card.card),
+        ">readings": lambda card: str(card.readings),
+        ">cores in use": lambda card: _mean(card.core_use, "%"),
+        ">most memory": lambda card: _mean(card.memory_used, "MB"),
+        ">memory": lambda card: _mean(card.memory_total, "MB"),
+        ">power": lambda card: _mean(card.power, "W"),
+        ">hottest": lambda card: _mean(card.temperature, "°C"),
+    }
+    return f"cards\n{display.indented(display.table_of(cards, columns))}"
+
+
+def _mean(value: float | None, unit: str) -> str:
+    return formats.MISSING if value is None else f"{value:.0f} {unit}"
 
 
 def _attempts(details: "JobDetails") -> str:

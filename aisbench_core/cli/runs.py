@@ -11,7 +11,7 @@ from aisbench_core.cli import display
 from aisbench_core.cli.cleaning import removals_text
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.following import warn_without_follower
-from aisbench_core.cli.job_text import alert_text, details_text, queue_text
+from aisbench_core.cli.job_text import alert_text, cards_text, details_text, queue_text
 from aisbench_core.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
 from aisbench_core.cli.results import full_id, servers_text
 from aisbench_core.cli.upstream import counts_text
@@ -19,6 +19,7 @@ from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
 
 if TYPE_CHECKING:
     from aisbench_core.model import Annotations, Api, Event, JobDetails, Progress, RegionJob, Run, RunState
+    from aisbench_core.results.card_samples import CardSummary
     from aisbench_core.results.utilisation import LowUtilisation
     from aisbench_core.warehouse.values import RunRow
     from aisbench_core.wiring import Core
@@ -91,17 +92,19 @@ def show(run_id: str, as_json: bool) -> None:
     result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.servers(run.run_id) if result else None
     utilisation = _utilisation(core, run.run_id)
+    cards = _cards(core, run.run_id)
     removals = core.cleaning.removals(run.run_id)
 
     def text() -> str:
         run_fields = _run_fields(run, details, progress, counts_text(core.systems.of(run.run_id)))
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_low, utilisation))
-        blocks = (removals_text(removals), _annotations(annotations), result_text(result), low, by_server)
-        return _blocks(run_fields, *blocks, details_text(details), _events(events))
+        tables = (by_server, cards_text(cards), details_text(details), _events(events))
+        blocks = (removals_text(removals), _annotations(annotations), result_text(result), low)
+        return _blocks(run_fields, *blocks, *tables)
 
     answer = {"run": run, "remarks": annotations, "progress": progress, "events": events, "job": details}
-    answer |= {"low_utilisation": utilisation, "removals": removals}
+    answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals}
     display.result({**answer, "result": result, "servers": servers}, as_json, text)
 
 
@@ -277,6 +280,15 @@ def _utilisation(core: "Core", run_id: str) -> "list[LowUtilisation]":
 
     try:
         return low_utilisation(core.files.samples(run_id))
+    except ResultError:  # a damaged file of samples hides nothing else of the run
+        return []
+
+
+def _cards(core: "Core", run_id: str) -> "list[CardSummary]":
+    from aisbench_core.results.card_samples import card_summaries
+
+    try:
+        return card_summaries(core.files.card_samples(run_id))
     except ResultError:  # a damaged file of samples hides nothing else of the run
         return []
 

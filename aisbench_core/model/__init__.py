@@ -10,6 +10,7 @@ from aisbench_core.model.annotation import (
 )
 from aisbench_core.model.job import (
     ENDED_PHASES,
+    CardSample,
     Engine,
     Flavor,
     JobRequest,
@@ -113,7 +114,7 @@ from aisbench_core.model.system import (
 __all__ = [
     "ACTIVE", "COUNTS", "ENDED_PHASES", "FIELDS", "GROUPS", "LINE", "LOST", "MOST_CELLS", "MOVES", "SYSTEM_FIELDS",
     "TERMINAL", "TESTER_FIELDS", "AccessMethod", "Actor", "AlertKind", "AnnotationChange", "AnnotationKind",
-    "Annotations", "Api", "Attempt", "CannLevel", "CellState", "Channel", "Clock",
+    "Annotations", "Api", "Attempt", "CannLevel", "CardSample", "CellState", "Channel", "Clock",
     "CollectedResult", "Delivery", "DeliveryState", "DirectoryEntry", "DirectoryPage",
     "DirectorySize", "Division", "Engine", "Event", "EventKind", "EventLanguage",
     "FieldDifference", "Finding", "Flavor", "Frozen", "Imported", "JobAlert", "JobDetails", "JobEvent", "JobFault",

@@ -141,6 +141,19 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
+class CardSample:
+    """One value that a tool inside the job measured on a card; cards count from 0 on each node.
+
+    `name`: coreUtil (percent), memoryUsed and memoryTotal (MB), power (W) or temperature (degrees Celsius)."""
+
+    at: datetime
+    node: int
+    card: int
+    name: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
 class MetricSample:
     """One measured value of a metric on a node; samples are a minute apart."""
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from aisbench_core.model.annotation import NO_ANNOTATIONS, Annotations
-from aisbench_core.model.job import MetricSample
+from aisbench_core.model.job import CardSample, MetricSample
 from aisbench_core.model.job_details import RunAttempt
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
@@ -139,7 +139,8 @@ class RunRecord:
     """All that the warehouse stores of one run; written to and read from data/runs/<run_id>/ as text.
 
     `described`: the system description that people stated, or None. `launched`: None for imported runs, and for those
-    of versions before it existed. `remarks`: annotations. `attempts`: of the job, if the API lists them."""
+    of versions before it existed. `remarks`: annotations. `attempts`: of the job, if the API lists them.
+    `card_samples`: of the reporter, if the script asked for them."""
 
     run: Run
     workload: WorkloadFacts
@@ -154,6 +155,7 @@ class RunRecord:
     launched: Launched | None = None
     remarks: Annotations = NO_ANNOTATIONS
     attempts: tuple[RunAttempt, ...] = ()
+    card_samples: tuple[CardSample, ...] = ()
 
     @property
     def origin(self) -> Origin:

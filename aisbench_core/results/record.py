@@ -93,7 +93,15 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
     run = _as(_StoredRun, record.run, detail_data=to_json(record.run.detail))
     result = record.result and _as(_StoredResult, record.result, problems_data=list_to_json(record.result.problems))
     stored = _as(
-        _StoredRecord, record, run=run, result=result, samples=(), events=(), described=None, remarks=Annotations()
+        _StoredRecord,
+        record,
+        run=run,
+        result=result,
+        samples=(),
+        card_samples=(),
+        events=(),
+        described=None,
+        remarks=Annotations(),
     )
     write_whole(record_file, _RECORD.dump_json(stored, indent=2))
 

@@ -18,6 +18,7 @@ from aisbench_core.errors import (
 from aisbench_core.job_secrets import JobSecrets, masked
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import (
+    CardSample,
     Clock,
     CollectedResult,
     Event,
@@ -31,6 +32,7 @@ from aisbench_core.model import (
     TrainResultInfo,
 )
 from aisbench_core.private_files import sync, write_whole
+from aisbench_core.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.results.job_events import cloud_events
 from aisbench_core.results.record import read_annotations, read_outline, read_samples, read_stated, write_record
 from aisbench_core.results.result_files import collect
@@ -83,6 +85,7 @@ class Collecting:
             ),
             launched=facts.launched,
             attempts=details.attempts,
+            card_samples=tuple(read_card_samples(folder.cards)),
         )
         for log in folder.logs.glob("*.log"):
             sync(log)
@@ -112,6 +115,9 @@ class Collecting:
         _unless_refused(warnings, lambda: fetch_logs(cloud, run, status, folder, secrets), given_up)
         self._show(run, 2)
         _unless_refused(warnings, lambda: fetch_samples(cloud, status, folder), given_up)
+        cards = _unless_refused(warnings, lambda: _card_samples(cloud, run), given_up)
+        if cards:
+            write_card_samples(cards, folder.cards)
         self._show(run, 3)
         watch = watch_job(cloud, run, status, folder, secrets, self.clock())
         details = _unless_refused(warnings, lambda: watch.complete(status), given_up) or watch.stored()
@@ -175,6 +181,10 @@ def _unless_refused(
             raise
         refusals.append(error.sentence)
         return None
+
+
+def _card_samples(cloud: Cloud, run: Run) -> list[CardSample]:
+    return fetch_card_samples(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec.node_count)
 
 
 def _ended(run: Run, result: CollectedResult | None, refusals: list[Message], now: datetime) -> Run:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
 from aisbench_core.model import Run
+from aisbench_core.results.card_samples import is_card_file
 from aisbench_core.results.result_files import is_result_file
 from aisbench_core.running import run_paths
 from aisbench_core.settings import Profile
@@ -46,5 +47,6 @@ def _left(objects: ObjectStore, run: Run, earlier: Run, profile: Profile) -> Ite
             name = stat.path.removeprefix(channel.path)
             # Further outputs may lie below the first one; they are copied by their own names.
             is_other = position == 0 and name.partition("/")[0] in targets
-            if name and not name.endswith("/") and not is_other and not (position == 0 and is_result_file(name)):
+            is_measured = position == 0 and (is_result_file(name) or is_card_file(name))
+            if name and not name.endswith("/") and not is_other and not is_measured:
                 yield LeftFile(stat, targets[channel.name] + name)

@@ -8,8 +8,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import DamagedLedger, ResultError
 from aisbench_core.messages import Message
-from aisbench_core.model import JobDetails, Launched, MetricSample, RunRecord, Series, WorkloadFacts
+from aisbench_core.model import CardSample, JobDetails, Launched, MetricSample, RunRecord, Series, WorkloadFacts
 from aisbench_core.private_files import write_whole
+from aisbench_core.results.card_samples import read_card_samples
 from aisbench_core.results.record import (
     Unread,
     damaged,
@@ -82,6 +83,10 @@ class RunFiles:
         """What the platform said about the run's job so far. Raises ResultError when the file is damaged."""
         return read_details(self._folder(run_id))
 
+    def card_samples(self, run_id: str) -> list[CardSample]:
+        """What was measured on the cards inside the job; nothing before the run was collected."""
+        return read_card_samples(self._folder(run_id).cards)
+
     def record(self, run_id: str) -> RunRecord | None:
         """The run's record, or None before it was collected. Raises ResultError when the files are damaged."""
         folder = self._folder(run_id)
@@ -113,7 +118,10 @@ class RunFiles:
 
 def _record(folder: RunFolder) -> RunRecord:
     stored = read_record(folder.record, folder.metrics, folder.events)
-    return replace(stored, described=read_stated(folder.path), remarks=read_annotations(folder.path))
+    cards = tuple(read_card_samples(folder.cards))
+    return replace(
+        stored, described=read_stated(folder.path), remarks=read_annotations(folder.path), card_samples=cards
+    )
 
 
 @dataclass(frozen=True, slots=True)

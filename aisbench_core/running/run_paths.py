@@ -27,6 +27,7 @@ class RunFolder:
         self.record = path / "record.json"  # all that the warehouse stores of the run, except for samples and events
         self.result = path / "train_result_info.json"  # the block of that name
         self.metrics = path / "metrics.jsonl"  # a sample a line
+        self.cards = path / "cards.jsonl"  # a sample of a card a line, measured inside the job
         self.events = path / "events.jsonl"  # an event a line, of the console and the cloud
         self.job = path / "job.json"  # what the platform says about the job: events, stages, tasks, attempts
         self.removals = path / "removals.jsonl"  # what was removed of the run, a removal a line

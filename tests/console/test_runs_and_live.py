@@ -6,7 +6,8 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.model import MetricSample, RunState
+from aisbench_core.model import CardSample, MetricSample, RunState
+from aisbench_core.results.card_samples import write_card_samples
 from aisbench_core.results.record import write_samples
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
@@ -41,6 +42,26 @@ def test_a_run_says_which_nodes_cards_were_hardly_used_and_why(open_page: OpenPa
 
     assert [text for text in shown if "Node 3: NPU in use (%) was 21 on average for 11 min" in text]
     assert not [text for text in healthy if "on average" in text]
+
+
+def test_an_ended_run_shows_what_its_job_measured_on_its_cards(open_page: OpenPage, used: Path) -> None:
+    measured = [
+        CardSample(a.T0 + timedelta(minutes=minute), node, 1, name, value)
+        for minute in range(3)
+        for node in range(2)
+        for name, value in (("power", 93.6), ("memoryUsed", 3000.0 + minute))
+    ]
+    write_card_samples(measured, used / "runs" / DONE_RUN / "cards.jsonl")
+
+    app = open_page("live", run=DONE_RUN)
+    app.selectbox(key="card-metric-of-run").select("power").run()
+    without = open_page("live", run=FAILED_RUN)
+
+    assert "Cards" in [header.value for header in app.header]
+    (table,) = [table.value for table in app.dataframe if "Readings" in table.value.columns]
+    assert table["Most memory in use (MB)"].tolist() == ["3002", "3002"]
+    assert table["Cores in use, mean (%)"].tolist() == ["–", "–"]
+    assert "Cards" not in [header.value for header in without.header]
 
 
 def test_a_run_is_stopped_only_after_the_question(open_page: OpenPage, used: Path) -> None:

@@ -200,6 +200,15 @@ METRICS = (
     _same("value", "in the platform's unit of that metric: percent for every name with `Util` or `Usage`"),
 )
 
+CARD_METRICS = (
+    *_OF_RUN,
+    _same("at_utc", "time of the sample", UTC),
+    _same("node", "the node, from 0"),
+    _same("card", "the card of the node, from 0, in the order of the tool that measured it"),
+    _same("name", "`coreUtil`, `memoryUsed`, `memoryTotal`, `power` or `temperature`"),
+    _same("value", "in percent, MB, MB, W or °C; what was not measured has no row"),
+)
+
 CHECKS = (
     *_OF_RUN,
     _same("validity", "validity of the run's result"),
@@ -272,6 +281,12 @@ VIEWS: Sequence[View] = (
     View("v_checks", "a check of a run", CHECKS, f"{_CHECKED} join results using (run_id) join runs using (run_id)"),
     View("v_scaling", "a node count of a scaling curve", SCALING, _SCALED),
     View("v_metrics", "a sample of the platform's metrics", METRICS, "metric_samples join runs using (run_id)"),
+    View(
+        "v_card_metrics",
+        "a sample of a card, measured inside the job",
+        CARD_METRICS,
+        "card_samples join runs using (run_id)",
+    ),
     View("v_events", "an event of a run", EVENTS, "events join runs using (run_id)"),
     View("v_attempts", "an execution of a run's job", ATTEMPTS, "attempts join runs using (run_id)"),
 )

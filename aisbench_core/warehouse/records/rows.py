@@ -91,6 +91,10 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
         ],
         "remarks": annotation_rows(run_id, record.remarks),
         "attempts": [_attempt_row(run_id, attempt) for attempt in record.attempts],
+        "card_samples": [
+            [run_id, utc(sample.at), sample.node, sample.card, sample.name, sample.value]
+            for sample in record.card_samples
+        ],
     }
 
 

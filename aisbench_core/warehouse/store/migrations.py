@@ -38,6 +38,8 @@ STEPS = {
     """,
     # The table of attempts: runs of before have none.
     13: "",
+    # The table of samples of cards: runs of before have none.
+    14: "",
 }
 
 LATEST = max(

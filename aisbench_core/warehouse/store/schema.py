@@ -35,6 +35,9 @@ TABLES = {
         """run_id VARCHAR, number BIGINT, started_at TIMESTAMP, ended_at TIMESTAMP, fault VARCHAR, reason VARCHAR,
         task VARCHAR, host VARCHAR, exit_code BIGINT, recovery VARCHAR, last_event VARCHAR, last_words VARCHAR"""
     ),
+    "card_samples": _columns(
+        "run_id VARCHAR, at_utc TIMESTAMP, node INTEGER, card INTEGER, name VARCHAR, value DOUBLE"
+    ),
 }
 
 BASELINES = _columns(

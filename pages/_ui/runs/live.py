@@ -15,7 +15,7 @@ from aisbench_core.results.job_events import chronological, cloud_events
 from aisbench_core.results.utilisation import low_utilisation
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.runs import cards, cleaning, reproduce
+from pages._ui.runs import card_metrics, cards, cleaning, reproduce
 from pages._ui.runs.annotations import show_annotations
 from pages._ui.runs.job_details import job_details, show_alert, show_job_attempts, show_job_stages, show_queue
 from pages._ui.runs.priority import show_priority
@@ -85,6 +85,8 @@ def follow_one(run_id: str) -> None:
         node = url.choice(st.selectbox, "node", t("live.node"), range(run.spec.node_count), width=220)
     st.fragment(_log, run_every=None if ended else SECONDS)(run_id, node)
     st.fragment(_metrics, run_every=None if ended else METRICS_SECONDS)(run_id)
+    if ended:  # they are collected with the result
+        card_metrics.show_card_metrics(run)
 
 
 def _without_ledger(run_id: str) -> RunRow | None:

@@ -1,6 +1,7 @@
 """What all charts share, and the small charts of Compare and of runs; numbers keep the units of the core."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import streamlit as st
 
 from aisbench_core.formats import nodes_and_cards
-from aisbench_core.model import MetricSample, Origin, RankResult
+from aisbench_core.model import CardSample, MetricSample, Origin, RankResult
 from aisbench_core.model.columns import by_field
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware
 from aisbench_core.warehouse.answers.compared import MetricComparison
@@ -146,18 +147,24 @@ def ranks(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], u
 
 def metric_over_time(samples: Sequence[MetricSample], name: str) -> Drawing:
     """One metric, a line for each node."""
-    values = [
-        {"at": sample.at.isoformat(), "node": t("charts.node", node=sample.node), "value": sample.value}
-        for sample in samples
-    ]
+    return _over_time([(t("charts.node", node=sample.node), sample.at, sample.value) for sample in samples], name)
+
+
+def cards_over_time(samples: Sequence[CardSample], name: str) -> Drawing:
+    """One metric of a node's cards, a line for each card."""
+    return _over_time([(t("charts.card_of", card=sample.card), sample.at, sample.value) for sample in samples], name)
+
+
+def _over_time(points: Iterable[tuple[str, datetime, float]], name: str) -> Drawing:
+    values = [{"at": at.isoformat(), "source": source, "value": value} for source, at, value in points]
     title = t.sample(name)
     tips = [
         alt.Tooltip("at:T", format="%H:%M:%S"),
-        alt.Tooltip("node:N", title=""),
+        alt.Tooltip("source:N", title=""),
         alt.Tooltip("value:Q", title=title, format=",.4~g"),
     ]
     x = alt.X("at:T", title=None, axis=alt.Axis(format="%H:%M:%S", labelOverlap=True))
-    colour = alt.Color("node:N", title=None, legend=alt.Legend(orient="bottom"))
+    colour = alt.Color("source:N", title=None, legend=alt.Legend(orient="bottom"))
     lines = (
         chart_of(values).mark_line(point=True).encode(x=x, y=alt.Y("value:Q", title=title), color=colour, tooltip=tips)
     )

@@ -46,6 +46,7 @@ class Place:
 def main() -> None:
     """Read the arguments, meet the other ranks, train, report."""
     arguments = _arguments()
+    aisbench_report.cards()
     place = Place()
     try:
         device, backend = _device(place.card)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 def main() -> None:
     """Read the arguments, train, report."""
     arguments = _arguments()
+    aisbench_report.cards()
     try:
         digits = Digits(find(arguments.data_url))
         team = team_of_this_process()

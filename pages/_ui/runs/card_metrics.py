@@ -1,0 +1,51 @@
+"""What the reporter measured on a run's cards: a chart for each metric and node, and a summary of each card."""
+
+import streamlit as st
+
+from aisbench_core.formats import MISSING
+from aisbench_core.model import Run
+from aisbench_core.results.card_samples import NAMES, card_summaries
+from pages._ui.shell import charts, url, widgets
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import errors_shown
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+VISIBLE_CARDS = 8  # rows of the summary that are visible at a time
+
+
+def show_card_metrics(run: Run) -> None:
+    """The cards of a collected run; nothing if its script did not measure them."""
+    with errors_shown():
+        samples = core().files.card_samples(run.run_id)
+        if not samples:
+            return
+        st.header(t("live.cards"))
+        nodes = sorted({sample.node for sample in samples})
+        names = [name for name in NAMES if any(sample.name == name for sample in samples)]
+        with st.container(horizontal=True):
+            choice = widgets.session_choice("card-metric-of-run", names, names[0], t.sample)
+            name = str(st.selectbox(t("live.card_metric"), width=320, **choice))
+            node = nodes[0]
+            if len(nodes) > 1:
+                node = url.choice(st.selectbox, "card_node", t("live.node"), nodes, width=220)
+        chosen = [sample for sample in samples if sample.name == name and sample.node == node]
+        charts.draw(charts.cards_over_time(chosen, name), text=t("charts.card_metric", name=t.sample(name), node=node))
+        rows = [
+            {
+                t("live.node"): card.node,
+                t("live.card"): card.card,
+                t("live.readings"): card.readings,
+                t("live.core_use"): _whole(card.core_use),
+                t("live.memory_used"): _whole(card.memory_used),
+                t("live.memory_total"): _whole(card.memory_total),
+                t("live.power"): _whole(card.power),
+                t("live.temperature"): _whole(card.temperature),
+            }
+            for card in card_summaries(samples)
+        ]
+        show_table(rows, t("live.cards"), visible=min(len(rows), VISIBLE_CARDS))
+
+
+def _whole(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.0f}"
