@@ -47,6 +47,32 @@ def webhook() -> Iterator[Hook]:
         yield hook
 
 
+@contextmanager
+def endless_webhook() -> Iterator[str]:
+    """The address of a webhook that takes a message, and goes on answering until the caller leaves."""
+    leaving = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.end_headers()
+            while not leaving.wait(0.05):
+                try:
+                    self.wfile.write(b".")
+                    self.wfile.flush()
+                except OSError:
+                    return
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    with _serving(server):
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        leaving.set()
+
+
 @dataclass
 class Mailbox:
     """What a mail server was given."""

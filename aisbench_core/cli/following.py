@@ -232,8 +232,8 @@ def add_channel(
     """Add a channel.
 
     The address is asked for, or read from stdin if that is no terminal, since arguments can be seen by others: the
-    first line is the address, the second one the secret of a webhook. ${VARIABLE} stands for a value that the process
-    that follows runs has in its environment.
+    first line is the address, the second one the secret of a webhook. ${AISBENCH_NOTIFY_…} stands for that variable
+    in the environment of the process that follows runs.
     """
     from aisbench_core.notifications.channels import DEFAULT_KINDS, WEBHOOK, channel_of
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from typing import Annotated, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
@@ -24,6 +24,11 @@ WEBHOOK = ("http", "https")
 
 MIN_SECRET = 16  # characters of the secret of a webhook
 
+# Of mail addresses. Apprise's others read key files or fetch keys from elsewhere.
+MAIL_OPTIONS = frozenset({"from", "to", "cc", "bcc", "reply", "smtp", "user", "pass", "name", "mode", "verify"})
+
+# Only variables that are meant for this: whoever edits channels could send any other one away.
+VARIABLES = "AISBENCH_NOTIFY_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -34,7 +39,9 @@ class NotificationChannel(Frozen):
     """One recipient, and what it is told. Empty filters match everything."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$", description="how the channel is called")]
-    url: Annotated[SecretStr, Field(min_length=1, description="address with its keys, or ${VARIABLE} for them")]
+    url: Annotated[
+        SecretStr, Field(min_length=1, description="address with its keys, or ${AISBENCH_NOTIFY_…} for them")
+    ]
     secret: Annotated[SecretStr | None, Field(description="signs webhooks, at least 16 characters")] = None
     events: Annotated[tuple[NewsKind, ...], Field(min_length=1, description="what is told")] = DEFAULT_KINDS
     workloads: Annotated[tuple[str, ...], Field(description="only runs of these workloads")] = ()
@@ -52,7 +59,22 @@ class NotificationChannel(Frozen):
             raise refusal(Message("secret signs webhooks only: leave it out"))
         if scheme in WEBHOOK and len(self.secret.get_secret_value() if self.secret else "") < MIN_SECRET:
             raise refusal(Message("a webhook needs a secret of at least {count} characters", count=MIN_SECRET))
+        if "$" not in self.url.get_secret_value() and (problem := self._address_problem()):
+            raise refusal(problem)
         return self
+
+    def _address_problem(self) -> Message | None:
+        address = self.url.get_secret_value()
+        if not self.is_webhook:
+            return mail_problem(address)
+        try:
+            parts = urlsplit(address)
+            is_complete = bool(parts.hostname) and parts.port != 0
+        except ValueError:  # such as a port that is no number; its text holds a part of the address
+            is_complete = False
+        if not is_complete:
+            return Message("url is no address of a webhook, such as https://host/path")
+        return Message("url holds a name or password before @: use a path that is a secret") if parts.username else None
 
     @property
     def scheme(self) -> str:
@@ -137,9 +159,26 @@ def channel_of(answers: Mapping[str, object], title: Message) -> NotificationCha
     return parse_private(NotificationChannel, answers, title)
 
 
+def mail_problem(address: str) -> Message | None:
+    """Why this address of mail is refused; None of any other one, or if there is nothing wrong with it."""
+    scheme, _, rest = address.partition("://")
+    options = {name.lower() for name, _ in parse_qsl(rest.partition("?")[2], keep_blank_values=True)}
+    if scheme.lower() not in MAIL or options <= MAIL_OPTIONS:
+        return None
+    return Message(
+        "url has options of mail that are not allowed; allowed: {allowed}", allowed=", ".join(sorted(MAIL_OPTIONS))
+    )
+
+
 def expanded(text: str) -> str:
-    """The text with the values of its ${VARIABLES}. Raises ConfigError if one is not set."""
+    """The text with the values of its ${AISBENCH_NOTIFY_…}. Raises ConfigError on other names, or if one is not set."""
     variables = environment()
+    other = [name for name in _VARIABLE.findall(text) if not name.startswith(VARIABLES)]
+    if other:
+        raise ConfigError(
+            Message("an address refers to {names}", names=", ".join(other)),
+            Message("names of variables for channels begin with {start}", start=VARIABLES),
+        )
     missing = [name for name in _VARIABLE.findall(text) if not variables.get(name)]
     if missing:
         raise ConfigError(

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
+from aisbench_core.errors import WarehouseError
 from aisbench_core.formats import nodes_and_cards, number, short, signed
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import News, NewsKind, Notice, Run, RunState
@@ -39,7 +40,7 @@ class Newsroom:
         """All that a notice means, as far as somebody wants it: verdicts over a region take a moment."""
         kind = NewsKind(notice.kind)
         run = None if kind is NewsKind.HELD else self._ledger.find(notice.subject)
-        row = self._warehouse.run(notice.subject) if run else None
+        row = self._row(kind, notice.subject) if run else None
         first = _news(notice, kind, run, row)
         if kind in wanted:
             yield first
@@ -49,6 +50,14 @@ class Newsroom:
             yield from self._changes(first, row, wanted)
         if NewsKind.RECORD in wanted:
             yield from self._records(first, row)
+
+    def _row(self, kind: NewsKind, run_id: str) -> RunRow | None:
+        try:
+            return self._warehouse.run(run_id)
+        except WarehouseError:
+            if kind is NewsKind.COMPLETED:
+                raise  # its result is what people want to know, and is there soon
+            return None
 
     def _changes(self, ended: News, row: RunRow, wanted: Collection[NewsKind]) -> Iterator[News]:
         # Of the whole region, as on Home: the verdicts are adjusted for the number of all tests.

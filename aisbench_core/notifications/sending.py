@@ -17,7 +17,7 @@ import urllib3
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message, in_chinese, joined
 from aisbench_core.model import News
-from aisbench_core.notifications.channels import MAIL, NotificationChannel, expanded
+from aisbench_core.notifications.channels import MAIL, NotificationChannel, expanded, mail_problem
 from aisbench_core.settings import Settings
 
 SECONDS = 10.0
@@ -86,9 +86,11 @@ class MessageSender:
             self._notify(channel, letter)
 
     def _post(self, channel: NotificationChannel, letter: Letter, now: datetime) -> None:
-        parts = urlsplit(expanded(channel.url.get_secret_value()))
-        host = parts.hostname or ""
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        try:
+            parts = urlsplit(expanded(channel.url.get_secret_value()))
+            host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        except ValueError:  # its text holds a part of the address
+            raise _incomplete(channel) from None
         address = self._checked(host, port)
         body = json.dumps(letter.as_json(channel.language), ensure_ascii=False).encode()
         stamp = str(int(now.timestamp()))
@@ -105,7 +107,11 @@ class MessageSender:
         # Connected to the address that was checked: asked again, the name may have another.
         try:
             with _pool(parts.scheme, address, port, host) as pool:
-                response = pool.urlopen("POST", target, body, headers, retries=False, redirect=False)
+                # Only the status is read: an answer without end would hold up all other messages.
+                response = pool.urlopen(
+                    "POST", target, body, headers, retries=False, redirect=False, preload_content=False
+                )
+                response.close()
         except urllib3.exceptions.HTTPError as error:
             raise NotSent(
                 # Only the kind of error: its text may hold the address.
@@ -119,12 +125,12 @@ class MessageSender:
 
         logging.getLogger("apprise").setLevel(logging.CRITICAL)  # its lines may hold addresses with their keys
         asset = apprise.AppriseAsset(app_id="AISBench", secure_logging=True, async_mode=False)
-        service = apprise.Apprise.instantiate(expanded(channel.url.get_secret_value()), asset=asset)
+        address = expanded(channel.url.get_secret_value())
+        if problem := mail_problem(address):
+            raise ConfigError(problem)
+        service = apprise.Apprise.instantiate(address, asset=asset)
         if service is None:
-            raise ConfigError(
-                Message("the address of channel {name} is not complete", name=channel.name),
-                Message("docs/notifications.md shows the form for each service"),
-            )
+            raise _incomplete(channel)
         if channel.scheme in MAIL:
             mail: Any = service
             self._checked(mail.smtp_host, mail.port or 25)
@@ -150,6 +156,13 @@ class MessageSender:
 def signature(secret: str, stamp: str, body: bytes) -> str:
     """HMAC-SHA256 over timestamp, a full stop and the body, so that neither can be exchanged or sent again later."""
     return "sha256=" + hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+
+
+def _incomplete(channel: NotificationChannel) -> ConfigError:
+    return ConfigError(
+        Message("the address of channel {name} is not complete", name=channel.name),
+        Message("docs/notifications.md shows the form for each service"),
+    )
 
 
 def _is_public(address: str) -> bool:

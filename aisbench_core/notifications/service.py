@@ -45,12 +45,7 @@ class Notifications:
             self._fill(channels)
             self._send_next(channels)
         except Exception as error:
-            if str(error) != self._last_error:
-                bug = None if isinstance(error, AisbenchError) else error
-                LOG.error("notifications: %s", error, exc_info=bug)  # noqa: TRY400  # ours need no traceback
-            self._last_error = str(error)
-        else:
-            self._last_error = ""
+            self._log_once(error)
 
     def test(self, name: str) -> None:
         """Send a test to a channel now. Raises what keeps it from arriving."""
@@ -64,10 +59,23 @@ class Notifications:
         self.channels.remove(name, actor)
         self.outbox.drop(name)
 
+    def _log_once(self, error: Exception) -> None:
+        if str(error) != self._last_error:
+            bug = None if isinstance(error, AisbenchError) else error
+            LOG.error("notifications: %s", error, exc_info=bug)  # ours need no traceback
+        self._last_error = str(error)
+
     def _fill(self, channels: Mapping[str, NotificationChannel]) -> None:
         wanted = {kind for channel in channels.values() for kind in channel.events}
         for notice in self.outbox.notices():
-            news = list(self._newsroom.news_of(notice, wanted)) if channels else []
+            if notice.kind not in {*NewsKind}:  # of a newer version
+                self.outbox.forget(notice)
+                continue
+            try:
+                news = list(self._newsroom.news_of(notice, wanted)) if channels else []
+            except AisbenchError as error:
+                self._log_once(error)  # such as a warehouse that another process holds: the next tick asks again
+                continue
             deliveries = [
                 (name, each) for name, channel in channels.items() for each in news if self._wants(channel, each)
             ]

@@ -70,34 +70,39 @@ class Outbox:
             ).fetchone()
             if next_one is None:
                 return []
+            # Counted before it is sent: a message that may have arrived keeps its id, and is joined with no other.
+            con.execute("update deliveries set attempts = attempts + 1 where message_id = ?", [next_one[0]])
             rows = con.execute("select * from deliveries where message_id = ? order by at", [next_one[0]]).fetchall()
             return [_delivery(row) for row in rows]
 
     def sent(self, message_id: str, now: datetime) -> None:
-        """The message arrived. Old deliveries are forgotten."""
+        """The message arrived. Old deliveries are forgotten, except those that keep a change from being told again."""
         with self._ledger.transaction() as con:
             con.execute(
-                "update deliveries set state = ?, sent_at = ?, attempts = attempts + 1, error = '', error_data = ''"
-                " where message_id = ?",
+                "update deliveries set state = ?, sent_at = ?, error = '', error_data = '' where message_id = ?",
                 [DeliveryState.SENT, as_text(now), message_id],
             )
             con.execute(
-                "delete from deliveries where state <> ? and delivery_id not in"
+                "delete from deliveries where state <> ? and delivery_id not like 'regression:%'"
+                " and delivery_id not like 'improvement:%' and delivery_id not in"
                 " (select delivery_id from deliveries where state <> ? order by at desc limit ?)",
                 [DeliveryState.PENDING, DeliveryState.PENDING, MOST_STORED],
             )
 
     def not_sent(self, delivery: Delivery, why: str, now: datetime) -> None:
         """The message did not arrive: again later, up to MOST_ATTEMPTS times."""
-        attempts = delivery.attempts + 1
-        delay = min(FIRST_DELAY * 2 ** min(delivery.attempts, 20), LONGEST_DELAY)
-        state = DeliveryState.GIVEN_UP if attempts >= MOST_ATTEMPTS else DeliveryState.PENDING
+        delay = min(FIRST_DELAY * 2 ** min(delivery.attempts - 1, 20), LONGEST_DELAY)
+        state = DeliveryState.GIVEN_UP if delivery.attempts >= MOST_ATTEMPTS else DeliveryState.PENDING
         with self._ledger.transaction() as con:
             con.execute(
-                "update deliveries set state = ?, attempts = ?, next_at = ?, error = ?, error_data = ?"
-                " where message_id = ?",
-                [state, attempts, as_text(now + delay), why, to_json(message_of(why)), delivery.message_id],
+                "update deliveries set state = ?, next_at = ?, error = ?, error_data = ? where message_id = ?",
+                [state, as_text(now + delay), why, to_json(message_of(why)), delivery.message_id],
             )
+
+    def forget(self, notice: Notice) -> None:
+        """Remove a notice that nobody can be told of."""
+        with self._ledger.transaction() as con:
+            con.execute("delete from notices where notice_id = ?", [notice.notice_id])
 
     def drop(self, channel: str) -> None:
         """Forget what a removed channel was still to be sent."""

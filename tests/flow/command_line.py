@@ -46,9 +46,9 @@ class CommandLine:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.yaml").write_text(yaml.safe_dump({**profile, "name": name, **changes}), "utf-8")
 
-    def type(self, *words: str) -> Result:
+    def type(self, *words: str, stdin: str = "") -> Result:
         """One command, to its end."""
-        return CliRunner(env=self.environment).invoke(main, words)
+        return CliRunner(env=self.environment).invoke(main, words, input=stdin)
 
     def answer(self, *words: str) -> Any:
         """The JSON answer of a command that succeeds."""

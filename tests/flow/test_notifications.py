@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import DeliveryState, NewsKind, Notice, RunState
 from aisbench_core.notifications.channels import NotificationChannel, channel_of
@@ -21,19 +22,22 @@ from aisbench_core.running.ledger_outbox import DIGEST_FROM, MOST_ATTEMPTS
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import named
+from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, Bench, bench_on
-from tests.receivers import Hook, mail_server, webhook
+from tests.receivers import Hook, endless_webhook, mail_server, webhook
 from tests.sandbox_process import SandboxProcess
 
 SECRET = "0123456789abcdef-secret"
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+from aisbench_core.notifications.sending import MessageSender
 from aisbench_core.running.ledger_outbox import Outbox
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import open_core
 
-Outbox.sent = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+where = {"send": MessageSender, "sent": Outbox}[sys.argv[2]]
+setattr(where, sys.argv[2], lambda *_: os.kill(os.getpid(), signal.SIGKILL))
 open_core(Settings(data_dir=Path(sys.argv[1]), notify_private_addresses=True)).notifications.tick()
 """
 
@@ -54,6 +58,10 @@ def channel(url: str, **fields: object) -> NotificationChannel:
     kinds = fields.pop("events", [*NewsKind])
     secret = {"secret": SECRET} if url.startswith("http") else {}
     return channel_of({"name": "lab", "url": url, "events": kinds, **secret, **fields}, Message("channel"))
+
+
+def announce(bench: Bench, series_id: str, kind: str = "held") -> None:
+    bench.core.ledger.announce(Notice(f"{kind}:{series_id}", series_id, kind, bench.clock(), Message("held")))
 
 
 def save(bench: Bench, made: NotificationChannel) -> None:
@@ -142,19 +150,26 @@ def test_a_message_that_never_arrives_is_given_up_and_can_be_tried_again(bench: 
     assert delivery.state is DeliveryState.SENT
 
 
-def test_a_kill_between_sending_and_storing_sends_again_under_the_same_id(bench: Bench, hook: Hook) -> None:
+@pytest.mark.parametrize(("call", "arrived"), [("send", 0), ("sent", 1)])
+def test_a_kill_loses_no_message_and_a_second_one_has_the_same_id(
+    bench: Bench, hook: Hook, call: str, arrived: int
+) -> None:
     save(bench, channel(hook.url))
-    bench.core.ledger.announce(Notice("held:s-1:4", "s-1", "held", bench.clock(), Message("the budget is used up")))
+    announce(bench, "s-0")
 
-    killed = subprocess.run([sys.executable, "-c", KILLED, bench.core.settings.data_dir], check=False, cwd=Path.cwd())
+    command = [sys.executable, "-c", KILLED, str(bench.core.settings.data_dir), call]
+    killed = subprocess.run(command, check=False, cwd=Path.cwd())
     assert killed.returncode == -signal.SIGKILL
-    assert len(hook.bodies) == 1
-    bench.tick()
+    assert len(hook.bodies) == arrived
+    for number in range(1, DIGEST_FROM + 2):  # what may have arrived is in no digest of later ones
+        announce(bench, f"s-{number}")
+    for _ in range(3):
+        bench.tick()
 
-    assert len(hook.bodies) == 2
-    assert len({headers["X-AISBench-Id"] for headers in hook.headers}) == 1
-    bench.tick()
-    assert len(hook.bodies) == 2
+    ids = [headers["X-AISBench-Id"] for headers in hook.headers]
+    assert ids.count("held:s-0>lab") == arrived + 1
+    assert len(ids) == arrived + 2
+    assert len({event["subject"] for event in hook.events()}) == DIGEST_FROM + 2
 
 
 def test_the_notice_is_stored_with_the_state_it_is_about(bench: Bench, hook: Hook) -> None:
@@ -174,7 +189,7 @@ def test_the_notice_is_stored_with_the_state_it_is_about(bench: Bench, hook: Hoo
 def test_many_events_at_once_are_one_digest(bench: Bench, hook: Hook) -> None:
     save(bench, channel(hook.url))
     for number in range(DIGEST_FROM + 1):
-        bench.core.ledger.announce(Notice(f"held:s-{number}", f"s-{number}", "held", bench.clock(), Message("held")))
+        announce(bench, f"s-{number}")
 
     for _ in range(3):
         bench.tick()
@@ -200,7 +215,7 @@ def test_private_addresses_are_refused_unless_an_administrator_allows_them(
 ) -> None:
     bench = bench_on(sandbox, tmp_path / "strict")
     save(bench, channel(f"http://{host}:9/hook?token=tok-en"))
-    bench.core.ledger.announce(Notice("held:s-1", "s-1", "held", bench.clock(), Message("held")))
+    announce(bench, "s-1")
 
     bench.tick()
 
@@ -227,8 +242,8 @@ def test_no_key_of_an_address_reaches_ledger_or_log(bench: Bench) -> None:
 
 
 def test_a_variable_stands_for_a_key(bench: Bench, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LAB_HOOK", hook.url.removeprefix("http://"))
-    save(bench, channel("http://${LAB_HOOK}"))
+    monkeypatch.setenv("AISBENCH_NOTIFY_HOOK", hook.url.removeprefix("http://"))
+    save(bench, channel("http://${AISBENCH_NOTIFY_HOOK}"))
 
     bench.core.notifications.test("lab")
 
@@ -260,3 +275,67 @@ def test_a_regression_and_a_record_are_told_once(bench: Bench, hook: Hook) -> No
 def another_process(bench: Bench) -> Core:
     """A core on the same folder."""
     return open_core(bench.core.settings, bench.clock)
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("https://ann:tok/en@example.org/hook", "no address of a webhook"),
+        ("https://ann:tok-en@example.org/hook", "before @"),
+        ("https:///tok-en", "no address of a webhook"),
+        ("mailtos://ann:tok-en@example.org?to=ann@example.org&pgpprv=/etc/hostname", "options of mail"),
+        ("json://tok-en.example.org", "url must begin with one of"),
+    ],
+)
+def test_an_address_that_cannot_be_used_is_refused_without_repeating_it(url: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said) as refused:
+        channel(url)
+    assert "tok" not in str(refused.value)
+
+
+def test_other_variables_of_the_environment_are_not_sent(
+    bench: Bench, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AISBENCH_SK", "tok-en")
+    save(bench, channel(f"{hook.url}&k=${{AISBENCH_SK}}"))
+
+    with pytest.raises(ConfigError, match="names of variables for channels begin with AISBENCH_NOTIFY_"):
+        bench.core.notifications.test("lab")
+    assert hook.bodies == []
+
+
+def test_a_notice_that_nobody_knows_holds_up_no_other(bench: Bench, hook: Hook) -> None:
+    save(bench, channel(hook.url))
+    announce(bench, "s-0", kind="of a newer version")
+    announce(bench, "s-1")
+
+    bench.tick()
+
+    assert [event["subject"] for event in hook.events()] == ["s-1"]
+
+
+def test_an_answer_without_end_is_not_read(bench: Bench) -> None:
+    with endless_webhook() as url:
+        save(bench, channel(url))
+        announce(bench, "s-1")
+
+        bench.tick()
+
+    [delivery], _ = bench.core.notifications.outbox.page(5)
+    assert delivery.state is DeliveryState.SENT
+
+
+def test_the_command_line_keeps_channels_and_shows_no_key(shell: CommandLine, hook: Hook) -> None:
+    shell.type("notify", "add", "lab", "--event", "held", stdin=f"{hook.url}\n{SECRET}\n")
+    listed = shell.type("notify", "list").stdout
+    refused = shell.type("notify", "test", "lab")
+    unknown = shell.type("notify", "test", "nobody")
+    shell.type("notify", "remove", "lab")
+
+    assert "http://127.0.0.1/…" in listed
+    assert "private address" in refused.stderr
+    assert refused.exit_code == 2
+    assert "known channels: lab" in unknown.stderr
+    assert "lab" not in shell.type("notify", "list").stdout
+    assert "tok-en" not in listed + refused.stderr + unknown.stderr
+    assert shell.type("notify", "log").exit_code == 0

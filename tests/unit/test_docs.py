@@ -34,7 +34,8 @@ EXAMPLES = ("workloads/my_", ".streamlit/secrets.toml")
 """What documents name although a fresh clone does not hold it: you make it."""
 
 OTHER_VARIABLES = {"AISBENCH_SETTINGS", "AISBENCH_DEBUG", "AISBENCH_RUN_ID", "AISBENCH_MODELARTS_WHEEL"} | {
-    f"AISBENCH_{key}" for key in ("AK", "SK", "SECURITY_TOKEN", "WAREHOUSE_PASSWORD", "SECRET_HF_TOKEN", "SECRET")
+    f"AISBENCH_{key}"
+    for key in ("AK", "SK", "SECURITY_TOKEN", "WAREHOUSE_PASSWORD", "NOTIFY", "SECRET_HF_TOKEN", "SECRET")
 }
 
 
