@@ -86,7 +86,7 @@ class ObjectStore(Protocol):
         """Size and ETag of an object; None if it is missing."""
 
     def copy(self, path: str, target: str) -> None:
-        """Copy an object within OBS. CloudNotFound if it is missing."""
+        """Copy an object of any size within OBS. CloudNotFound if it is missing."""
 
     def delete(self, path: str) -> None:
         """Remove an object, if it exists."""

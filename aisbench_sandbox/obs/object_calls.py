@@ -85,6 +85,7 @@ def put_part(call: Call) -> Response:
     with call.objects.open(*source) as (stat, file):
         check_source(call.request.headers, stat)
         start, end = parse_range(call.header("copy-source-range"), stat.size) or (0, stat.size)
+        _check_copied(call, end - start)
         file.seek(start)
         # Through the staged file rather than by a system copy, because a part's ETag is the MD5 of its bytes.
         for block in _blocks(ExitStack(), file, end - start):
@@ -121,6 +122,7 @@ def _copy(call: Call, source: tuple[str, str]) -> Response:
         raise ObjectError("InvalidArgument", f"A metadata directive is COPY or REPLACE, not {directive[:100]!r}.")
     with call.objects.open(*source) as (original, _):
         check_source(call.request.headers, original)
+    _check_copied(call, original.size)
     chosen = {} if directive == "COPY" else call.stored_headers()
     if directive in ("COPY", "REPLACE_NEW"):  # OBS: named headers are replaced, the others are kept
         chosen = {**original.headers, **chosen}
@@ -128,6 +130,12 @@ def _copy(call: Call, source: tuple[str, str]) -> Response:
     headers = {name: value for name, value in chosen.items() if name not in (TAGGING, OBJECT_TYPE)}
     stat = call.objects.copy(source, call.bucket, call.key, headers | tagging.of_copy(call, original.headers))
     return responses.copied(stat.etag, stat.modified, "CopyObjectResult")
+
+
+def _check_copied(call: Call, size: int) -> None:
+    if size > call.objects.largest_copy:
+        message = f"One request copies at most {call.objects.largest_copy} bytes; copy larger objects in parts."
+        raise ObjectError("EntityTooLarge", message)
 
 
 def _part_number(text: str) -> int:

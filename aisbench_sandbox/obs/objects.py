@@ -33,6 +33,10 @@ _APPENDABLE = {OBJECT_TYPE: "Appendable"}
 Headers = Mapping[str, str]
 
 
+# OBS API reference, copying objects: larger ones are copied in parts.
+LARGEST_COPY = 5 * 1024**3
+
+
 class ObjectError(Exception):
     """OBS refuses a request: its error code (NoSuchKey, BucketNotEmpty, …) and a message."""
 
@@ -74,8 +78,10 @@ class BucketInfo:
 class Objects:
     """The object store of one sandbox. Thread-safe; one process owns the folder."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, largest_copy: int = LARGEST_COPY) -> None:
+        """`largest_copy`: bytes that one request copies at most."""
         self.root = root
+        self.largest_copy = largest_copy
         self._staging = root / ".drafts"
         self._created = root / ".buckets"
         self._lock = threading.RLock()  # held for renames and lookups, not while bytes are received

@@ -16,7 +16,7 @@ import uvicorn
 from botocore.config import Config
 from obs import ObsClient
 
-from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.objects import LARGEST_COPY, Objects
 from aisbench_sandbox.obs.routes import obs_app
 
 BUCKET = "sandbox-bench"
@@ -41,11 +41,11 @@ class Served:
 
 
 @contextmanager
-def serving(root: Path) -> Iterator[Served]:
+def serving(root: Path, largest_copy: int = LARGEST_COPY) -> Iterator[Served]:
     # asyncio sends small packets at once only on sockets that say they are TCP; else an answer waits 40 ms for an ACK
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
-        served = Served(listener.getsockname()[1], Objects(root))
+        served = Served(listener.getsockname()[1], Objects(root, largest_copy))
         app = obs_app(served.objects, {ACCESS: SECRET}, served.now)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -1,4 +1,4 @@
-"""Concurrent requests to OBS, and large files sent in parts, each verified by its MD5."""
+"""Concurrent requests to OBS, and large files and copies in parts; each part that is sent is verified by its MD5."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from obs import CompleteMultipartUploadRequest, CompletePart
 
 from aisbench_core.cloud.obs.client import SharedClient
+from aisbench_core.cloud.ports import ObjectStat
 from aisbench_core.errors import CloudError
 from aisbench_core.messages import Message
 
@@ -19,41 +20,71 @@ Ask = Callable[[Message, Callable[[], Any]], Any]
 """Sends one request and raises our errors: (operation, send) -> body of the result."""
 
 PART = 16 * 1024 * 1024
+# A part of a copy is not sent by us; the request lasts as long as OBS copies it.
+COPIED_PART = 512 * 1024 * 1024
 MOST_PARTS = 10_000  # OBS's limit
 PARTS_AT_ONCE = 4
 
 
 def send(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, size: int) -> None:
     """Store the file as one object. After a failure the parts are deleted, because OBS charges for them."""
-    operation = Message("store {path}", path=f"/{bucket}/{key}")
-    upload = ask(operation, lambda: client.initiateMultipartUpload(bucket, key)).uploadId
     part = max(PART, -(-size // MOST_PARTS))
-    numbers = range(1, -(-size // part) + 1)
 
-    def send_part(number: int) -> Any:
-        sent = ask(
-            Message("{operation}, part {number} of {count}", operation=operation, number=number, count=len(numbers)),
-            lambda: client.uploadPart(
-                bucket,
-                key,
-                number,
-                upload,
-                str(source),
-                isFile=True,
-                partSize=part,
-                offset=(number - 1) * part,
-                isAttachMd5=True,
-            ),
+    def send_part(upload: str, number: int) -> Any:
+        return client.uploadPart(
+            bucket,
+            key,
+            number,
+            upload,
+            str(source),
+            isFile=True,
+            partSize=part,
+            offset=(number - 1) * part,
+            isAttachMd5=True,
         )
-        return CompletePart(partNum=number, etag=sent.etag)
+
+    operation = Message("store {path}", path=f"/{bucket}/{key}")
+    _assemble(client, ask, operation, (bucket, key), -(-size // part), send_part)
+
+
+def copy(client: SharedClient, ask: Ask, source: ObjectStat, target: tuple[str, str], most: int) -> None:
+    """Copy a large object inside OBS, in parts of at most `most` bytes; parts of a failed copy are deleted.
+
+    Every part demands the same version of the source, so that a copy never mixes two."""
+    part = max(min(COPIED_PART, most), -(-source.size // MOST_PARTS))
+    unchanged = {client.ha.copy_source_if_match_header(): source.etag}  # copyPart has no argument for it
+
+    def copy_part(upload: str, number: int) -> Any:
+        begin = (number - 1) * part
+        span = f"{begin}-{min(begin + part, source.size) - 1}"
+        return client.copyPart(*target, number, upload, source.path, span, extensionHeaders=unchanged)
+
+    operation = Message("copy {path}", path=source.path)
+    _assemble(client, ask, operation, target, -(-source.size // part), copy_part)
+
+
+def _assemble(
+    client: SharedClient,
+    ask: Ask,
+    operation: Message,
+    target: tuple[str, str],
+    count: int,
+    store: Callable[[str, int], Any],
+) -> None:
+    """Make an object of parts, each stored by `store(upload, number)`."""
+    upload = ask(operation, lambda: client.initiateMultipartUpload(*target)).uploadId
+
+    def store_part(number: int) -> Any:
+        named = Message("{operation}, part {number} of {count}", operation=operation, number=number, count=count)
+        return CompletePart(partNum=number, etag=ask(named, lambda: store(upload, number)).etag)
 
     try:
-        parts = sorted(spread(send_part, numbers, PARTS_AT_ONCE), key=lambda done: done.partNum)
+        parts = sorted(spread(store_part, range(1, count + 1), PARTS_AT_ONCE), key=lambda done: done.partNum)
         whole = CompleteMultipartUploadRequest(parts=parts)
-        ask(operation, lambda: client.completeMultipartUpload(bucket, key, upload, whole))
+        ask(operation, lambda: client.completeMultipartUpload(*target, upload, whole))
     except CloudError:
         with suppress(CloudError):
-            ask(operation, lambda: client.abortMultipartUpload(bucket, key, upload))
+            ask(operation, lambda: client.abortMultipartUpload(*target, upload))
         raise
 
 

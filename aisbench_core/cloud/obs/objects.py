@@ -24,14 +24,24 @@ from aisbench_core.settings import Credentials, Profile
 
 PAGE = 1000
 SMALL = 1024 * 1024  # bytes; up to this size, files are sent from memory, which is faster
+COPIED_AT_ONCE = 5 * 1024**3  # bytes; OBS copies larger objects in parts only
 BIG = 100 * 1024 * 1024  # bytes; larger files are sent in parts, so that an interruption costs one part
 
 
 class ObsStore:
     """An ObjectStore. Threads may share it; connections stay open between requests."""
 
-    def __init__(self, profile: Profile, credentials: Credentials, transfers: int, request_seconds: float) -> None:
-        """`transfers`: concurrent requests for many objects. `request_seconds`: timeout. Sends nothing yet."""
+    def __init__(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        transfers: int,
+        request_seconds: float,
+        copied_at_once: int = COPIED_AT_ONCE,
+    ) -> None:
+        """`transfers`: concurrent requests for many objects. `request_seconds`: timeout. `copied_at_once`: bytes of the
+        largest object that one request copies. Sends nothing yet."""
+        self._copied_at_once = copied_at_once
         self._client = open_client(profile, credentials, request_seconds)
         self._refusals = Refusals("OBS", profile.obs_server, credentials)
         self._transfers = transfers
@@ -140,7 +150,14 @@ class ObsStore:
     def copy(self, path: str, target: str) -> None:
         operation = Message("copy {path}", path=path)
         source, destination = _split(path, operation), _split(target, Message("copy to {path}", path=target))
-        self._ask(operation, lambda: self._client.copyObject(*source, *destination))
+        stat = self.head(path)
+        if stat is None or stat.size <= self._copied_at_once:
+            self._ask(operation, lambda: self._client.copyObject(*source, *destination))
+            return
+        multipart.copy(self._client, self._body, stat, destination, self._copied_at_once)
+        copied = self.head(target)
+        if copied is None or copied.size != stat.size:
+            raise self._refusals.garbled(operation, None, Message("the assembled object has another size"))
 
     def delete(self, path: str) -> None:
         operation = Message("delete {path}", path=path)
