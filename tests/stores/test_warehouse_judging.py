@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
@@ -26,8 +27,10 @@ from aisbench_core.rulesets.ruleset import Rulesets, shipped
 from aisbench_core.warehouse import BoardQuery, Export, Validity, Warehouse
 from aisbench_core.warehouse.records.facts import facts_of, stored_facts
 from aisbench_core.warehouse.records.rows import rows_of
+from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS
-from aisbench_core.warehouse.validity.evaluation import Evaluator
+from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, _written
+from aisbench_core.warehouse.validity.validation import evaluate_anew, store_evaluations
 from tests import records as a
 from tests.actors import TESTER
 
@@ -108,7 +111,51 @@ def test_judging_stored_runs_gives_the_verdicts_of_their_recording(
         assert {one.run_id: judge.evaluate(one) for one in facts} == at_recording
 
 
-def verdict_of(record: RunRecord, judge: Evaluator) -> object:
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(records=st.lists(results(), min_size=10, max_size=25))
+def test_evaluating_a_whole_file_anew_stores_what_evaluating_each_run_stores(
+    tmp_path_factory: pytest.TempPathFactory, records: list[RunRecord]
+) -> None:
+    folder = tmp_path_factory.mktemp("anew")
+    records = [replace(one, run=replace(one.run, run_id=f"r{number}")) for number, one in enumerate(records)]
+    run_ids = [one.run.run_id for one in records]
+    strict = Evaluator(shipped(IEEE))
+    whole, single = Warehouse(folder / "whole.duckdb"), Warehouse(folder / "single.duckdb")
+    for each in (whole, single):
+        each.record_many(records)
+
+    FileStore(folder / "whole.duckdb").write(lambda cur: evaluate_anew(cur, strict, chunk_size=4))
+    store_evaluations(FileStore(folder / "single.duckdb"), run_ids, strict)
+
+    assert stored(whole) == stored(single)
+    with whole.cursor() as cur:
+        schema = "select sql from duckdb_tables() where table_name = 'results'"
+        [(left,)] = cur.execute(schema).fetchall()
+    with single.cursor() as cur:
+        assert cur.execute(schema).fetchall() == [(left,)]
+
+
+def stored(warehouse: Warehouse) -> Sequence[object]:
+    with warehouse.cursor() as cur:
+        names = [name for (name,) in cur.execute("select column_name from (describe results)").fetchall()]
+        assert names == list(RESULTS)
+        return cur.execute("select * from results order by run_id").fetchall()
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(records=st.lists(results(), min_size=5, max_size=20))
+def test_a_stored_check_is_canonical_json_whatever_was_evaluated_before(records: list[RunRecord]) -> None:
+    """Texts of usual checks are kept; equal texts can have other templates."""
+    judge = Evaluator(shipped())
+
+    first = [verdict_of(record, judge) for record in records]
+    _written.clear()
+
+    assert [verdict_of(record, judge) for record in reversed(records)] == first[::-1]
+    assert all(canonical_json(json.loads(one.checks)) == one.checks for one in first)
+
+
+def verdict_of(record: RunRecord, judge: Evaluator) -> Evaluation:
     rows = rows_of(record, judge)
     run = dict(zip(RUNS, rows["runs"][0], strict=True))
     result = dict(zip(RESULTS, rows["results"][0], strict=True))

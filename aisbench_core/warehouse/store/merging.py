@@ -139,8 +139,12 @@ class WarehouseMerge:
     def _claim(self, file: Path, name: str, at: datetime) -> None:
         """Turn launched runs into claims, and check all runs again: a foreign verdict proves nothing."""
         source = FileStore(file)
-        source.write(lambda cur: claim(cur, name, at))
-        validation.store_evaluations(source, _run_ids(file), self._evaluator, validation.PRIVATE_CHUNK)
+
+        def change(cur: DuckDBPyConnection) -> None:
+            claim(cur, name, at)
+            validation.evaluate_anew(cur, self._evaluator)
+
+        source.write(change)
         _checkpoint(source)
 
     def _our_runs(self) -> Any:

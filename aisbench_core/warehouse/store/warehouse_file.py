@@ -11,7 +11,7 @@ import itertools
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -54,6 +54,16 @@ def copy_tables(con: DuckDBPyConnection, draft: Path) -> None:
     con.execute("select table_name from duckdb_tables() where database_name = current_database() and not temporary")
     for (table,) in con.fetchall():
         con.execute(f"create table fresh.main.{table} as from {table}")
+
+
+def replace_table(con: DuckDBPyConnection, table: str, rows: Callable[[str], None]) -> None:
+    """Replace a table of the current database with one that `rows` fills, in the current transaction."""
+    [(database,)] = con.execute("select current_database()").fetchall()
+    fresh = f"fresh_{table}"
+    con.execute(f"create table {fresh} ({', '.join(_columns(con, database)[table])})")
+    rows(fresh)
+    con.execute(f"drop table {table}")
+    con.execute(f"alter table {fresh} rename to {table}")
 
 
 def _columns(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:

@@ -38,6 +38,7 @@ SECOND = 1_000_000
 _STARTS_FIRST = Message("every period starts before it ends")
 _INSIDE_TOTAL = Message("every period lies inside total")
 _ALL_DO = Message("all do")
+_STARTS_OK, _INSIDE_OK = (Check("V02", CheckLevel.OK, expected, _ALL_DO) for expected in (_STARTS_FIRST, _INSIDE_TOTAL))
 _TIMED = Message("platform duration, total")
 _IN_ORDER, _ALL_ARE = Message("times in their order"), Message("all are")
 
@@ -60,12 +61,13 @@ def times(facts: Facts, rule: Times, level: CheckLevel) -> Check:
     """V02: the phases of the result block, each by itself and inside the total."""
     periods = [(name, *period(facts, name)) for name in PERIODS]
     _, first, last = periods[-1]
-    expected = _STARTS_FIRST
     wrong = [name for name, start, end in periods if _is_after(start, end)]
-    if not wrong and rule.inside_total:
-        expected = _INSIDE_TOTAL
-        wrong = [name for name, start, end in periods[:-1] if _is_after(first, start) or _is_after(end, last)]
-    return checked("V02", not wrong, level, expected, ", ".join(wrong) or _ALL_DO)
+    if wrong:
+        return Check("V02", level, _STARTS_FIRST, ", ".join(wrong))
+    if not rule.inside_total:
+        return _STARTS_OK
+    wrong = [name for name, start, end in periods[:-1] if _is_after(first, start) or _is_after(end, last)]
+    return Check("V02", level, _INSIDE_TOTAL, ", ".join(wrong)) if wrong else _INSIDE_OK
 
 
 def _is_after(one: int | None, other: int | None) -> bool:
@@ -96,17 +98,39 @@ def clock(facts: Facts, rule: Clock, level: CheckLevel) -> Check:
     ahead = rule.ahead_s * SECOND
     names = _TIMES[1:] if facts.imported else _TIMES
     measured = [(name, at) for name in names if (at := getattr(facts, name)) is not None]
-    wrong: list[Message] = []
+    wrong: list[_Wrong] = []
     for (earlier, before), (later, after) in pairwise(measured):
         if after < before - ahead:
-            wrong.append(Message("{later} lies before {earlier}", later=later, earlier=earlier))
+            wrong.append((_before, later, earlier))
         if after > before + LONGEST_S * SECOND:
-            wrong.append(Message("{later} lies months after {earlier}", later=later, earlier=earlier))
+            wrong.append((_months_after, later, earlier))
     wrong += _after_the_end(facts, ahead)
-    return checked("V26", not wrong, level, _IN_ORDER, listed(wrong) or _ALL_ARE)
+    return _of_clocks(level, *wrong)
 
 
-def _after_the_end(facts: Facts, ahead: int) -> Iterator[Message]:
+def _before(later: str, earlier: str) -> Message:
+    return Message("{later} lies before {earlier}", later=later, earlier=earlier)
+
+
+def _months_after(later: str, earlier: str) -> Message:
+    return Message("{later} lies months after {earlier}", later=later, earlier=earlier)
+
+
+def _after(later: str, earlier: str) -> Message:
+    return Message("{later} lies after {earlier}", later=later, earlier=earlier)
+
+
+_Wrong = tuple[Callable[[str, str], Message], str, str]
+"""The sentence about two times that are out of order, and their names."""
+
+
+@lru_cache(maxsize=1024)
+def _of_clocks(level: CheckLevel, *wrong: _Wrong) -> Check:
+    sentences = [sentence(later, earlier) for sentence, later, earlier in wrong]
+    return checked("V26", not wrong, level, _IN_ORDER, listed(sentences) or _ALL_ARE)
+
+
+def _after_the_end(facts: Facts, ahead: int) -> Iterator[_Wrong]:
     # The result was written, or imported, after everything that it is about.
     last = "imported_at" if facts.imported else "total_end_time"
     end = getattr(facts, last)
@@ -115,7 +139,7 @@ def _after_the_end(facts: Facts, ahead: int) -> Iterator[Message]:
     for name in ("ended_at", "proc_end_time", *(("total_end_time",) if facts.imported else ())):
         at = getattr(facts, name)
         if at is not None and at > end + ahead:
-            yield Message("{later} lies after {earlier}", later=name, earlier=last)
+            yield _after, name, last
 
 
 NOT_NEGATIVE = tuple(
@@ -129,6 +153,8 @@ _SHARE = Message("above 0 and at most 1")
 _NOT_MEASURED = Message("not measured")
 _BELOW_MAXIMUM = Message("an average below the maximum")
 _ALL_FIELDS, _ALL = Message("every required field, in range"), Message("all")
+_BLOCK = "train_result_info"
+_FIELDS_OK = Check("V01", CheckLevel.OK, _ALL_FIELDS, _ALL, _BLOCK)
 _HASH_OF_CODE = Message("a hash of the code")
 _SYSTEM = Message("system description")
 
@@ -149,10 +175,12 @@ def no_result(facts: Facts) -> Check:
 def _fields(facts: Facts, rule: Fields, level: CheckLevel) -> Check:
     missing = [Message("{name} is missing", name=name) for name in rule.required if getattr(facts, name) in (None, "")]
     wrong = list(dict.fromkeys([*facts.objections, *missing, *_out_of_range(facts)]))
+    if not wrong:
+        return _FIELDS_OK
     # Problems of results that older versions collected are plain text, which has no Chinese.
     are_messages = all(isinstance(problem, Message) for problem in wrong)
-    actual = (listed(wrong) if are_messages else "; ".join(wrong)) or _ALL
-    return checked("V01", not wrong, level, _ALL_FIELDS, actual, "train_result_info")
+    actual = listed(wrong) if are_messages else "; ".join(wrong)
+    return Check("V01", level, _ALL_FIELDS, actual, _BLOCK)
 
 
 def _out_of_range(facts: Facts) -> Iterator[Message]:
@@ -175,6 +203,8 @@ def _ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
     expected, usable = facts.ranks_expected or 0, facts.ranks_found
     cards = expected if facts.card_count is None else facts.card_count
     complete = 0 < expected == facts.cards.stored == usable == cards
+    if complete and not facts.cards.unusable:
+        return _all_ranks(expected)
     wrong = [*map(_card, facts.cards.unusable)]
     if facts.cards.stored < expected:
         wrong.append(Message("ranks that are missing: {count}", count=expected - facts.cards.stored))
@@ -182,6 +212,12 @@ def _ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
         wrong.append(Message("ranks that are there more than once: {count}", count=facts.cards.stored - (usable or 0)))
     actual = cached_message("{found} of {expected} ranks", found=usable, expected=expected)
     return checked("V03", complete, level, cached_message("{count} ranks", count=cards), actual, listed(wrong))
+
+
+@lru_cache(maxsize=1024)
+def _all_ranks(count: int) -> Check:
+    actual = Message("{found} of {expected} ranks", found=count, expected=count)
+    return Check("V03", CheckLevel.OK, Message("{count} ranks", count=count), actual)
 
 
 def _card(card: Card) -> Message:
@@ -202,9 +238,21 @@ def _stragglers(facts: Facts, rule: Stragglers, level: CheckLevel) -> Check | No
     if facts.throughput is None or facts.formula_id == AS_REPORTED:
         return None
     cards = facts.cards
-    expected = cached_message("every rank at {share} of the median or above", share=f"{rule.share * 100:g}%")
-    actual = cached_message("{count} below", count=cards.slow)
-    return checked("V05", not cards.slow, level, expected, actual, listed(list(map(_card, cards.slowest))))
+    if not cards.slow and not cards.slowest:
+        return _no_stragglers(rule.share)
+    return checked(
+        "V05", not cards.slow, level, _floor(rule.share), cached_message("{count} below", count=cards.slow),
+        listed(list(map(_card, cards.slowest))),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _no_stragglers(share: float) -> Check:
+    return Check("V05", CheckLevel.OK, _floor(share), Message("{count} below", count=0))
+
+
+def _floor(share: float) -> Message:
+    return cached_message("every rank at {share} of the median or above", share=f"{share * 100:g}%")
 
 
 def _accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
@@ -219,8 +267,8 @@ def _accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
     if target is None:
         return Check("V06", CheckLevel.OK, _SHARE, actual, Message("the workload has no target"))
     below = _LEVELS[rule.below_target.of(division_of(facts))]
-    expected = Message("at least {number}", number=repr(target))
-    return checked("V06", accuracy >= target, below, expected, actual, verbatim(source))
+    expected = cached_message("at least {number}", number=repr(target))
+    return checked("V06", accuracy >= target, below, expected, actual, cached_message("{text}", text=source))
 
 
 def target_of(
@@ -283,9 +331,14 @@ def _description(facts: Facts, rule: Description, level: CheckLevel) -> Check:
 def _model(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check | None:
     if not facts.test_model or not facts.model:
         return None
+    return _of_models(level, facts.model, facts.test_model)
+
+
+@lru_cache(maxsize=1024)
+def _of_models(level: CheckLevel, model: str, stated: str) -> Check:
     # The tester's configuration cuts off longer names.
-    is_same = _letters(facts.test_model) == _letters(facts.model[:MOST_LETTERS])
-    return checked("V25", is_same, level, verbatim(facts.model), verbatim(facts.test_model), "config.json")
+    is_same = _letters(stated) == _letters(model[:MOST_LETTERS])
+    return checked("V25", is_same, level, verbatim(model), verbatim(stated), "config.json")
 
 
 def _letters(name: str) -> str:

@@ -23,12 +23,13 @@ import duckdb
 from aisbench_core.errors import AisbenchError, DiskError, WarehouseBusy, WarehouseError, disk_error
 from aisbench_core.messages import Message, from_json, message_of, to_json
 from aisbench_core.warehouse.answers.group_statistics import regroup
+from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.engine import OFFLINE, PATIENCE_S
 from aisbench_core.warehouse.store.file_queue import RETRY_S
 from aisbench_core.warehouse.store.foreign import rules
 from aisbench_core.warehouse.store.migrations import LATEST, migrate, too_new
 from aisbench_core.warehouse.store.schema import sql_text
-from aisbench_core.warehouse.store.warehouse_file import BLOCK, STORAGE, busy, log_of, refusal, revision_of
+from aisbench_core.warehouse.store.warehouse_file import busy, log_of, refusal, revision_of
 
 _PROGRAM = f"import sys; sys.path.insert(0, sys.argv[1]); from {__name__} import main; main()"
 _ROOT = Path(__file__).parents[4]
@@ -119,6 +120,10 @@ def _write_rows(request: Request) -> None:
     file, draft = Path(request["file"]), Path(request["draft"])
     original = draft.with_name("original.duckdb")
     _copy_file(file, original, time.monotonic() + request["patience_s"])
+    with duckdb.connect(":memory:", config=OFFLINE) as con:
+        migrate(con, draft)
+        # Not `create`, which makes the folder, too: it may be gone with an import that was killed.
+        warehouse_file.write_anew(con, "memory", draft)
     with _engine(original, draft, request) as con, contextlib.closing(con.cursor()) as cur:
         version = _version(cur, file)
         _copy_tables(cur, file, version)
@@ -182,7 +187,7 @@ def _engine(original: Path, draft: Path, request: Request) -> Iterator[Cursor]:
         engine.execute("set enable_external_access = false")
         engine.execute("set lock_configuration = true")
         engine.execute(f"attach {sql_text(original)} as {THEIRS} (read_only, type duckdb)")
-        engine.execute(f"attach {sql_text(draft)} as {OURS} (block_size {BLOCK}, storage_version '{STORAGE}')")
+        engine.execute(f"attach {sql_text(draft)} as {OURS}")
         yield engine
     finally:
         engine.close()

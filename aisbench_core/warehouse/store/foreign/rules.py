@@ -16,7 +16,6 @@ from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
 from aisbench_core.warehouse.answers import baselines
 from aisbench_core.warehouse.records import saved_views, series_plans
 from aisbench_core.warehouse.store import schema
-from aisbench_core.warehouse.store.migrations import migrate
 from aisbench_core.warehouse.store.schema import TABLES
 from aisbench_core.warehouse.values import CheckLevel, Validity
 
@@ -47,9 +46,8 @@ def not_a_warehouse(file: Path) -> WarehouseError:
 
 
 def create(cur: Cursor, database: str, version: int) -> None:
-    """Make our tables for rows of a schema version, which are upgraded afterwards."""
+    """Prepare our tables for rows of a schema version, which are upgraded afterwards."""
     cur.execute(f"use {database}")
-    migrate(cur, database)
     cur.execute(f"update {VERSION} set version = ?", [version])
     cur.execute(f"create table {SNAPSHOT} ({', '.join(f'{name} {kind}' for name, kind in READ[SNAPSHOT].items())})")
     cur.execute("use memory")
