@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING
 from aisbench_core.model import Run
 from aisbench_core.results.card_samples import NAMES, card_summaries
 from pages._ui.shell import charts, url, widgets
@@ -47,5 +46,5 @@ def show_card_metrics(run: Run) -> None:
         show_table(rows, t("live.cards"), visible=min(len(rows), VISIBLE_CARDS))
 
 
-def _whole(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.0f}"
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
