@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from aisbench_core.model import Event, Level, MetricSample, Mode, RunRecord
+from aisbench_core.model import CardSample, Event, Level, MetricSample, Mode, RunAttempt, RunRecord
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.open.queries import Query, executed
@@ -31,10 +31,14 @@ def every_sort() -> list[RunRecord]:
         a.record("broken", with_result=False, flavor="other"),
         a.record("single", mode=Mode.SINGLE_SERVER, node_count=2),
         a.imported(),
-        a.record(
-            "told",
-            samples=(MetricSample(a.T0, 0, "npuUtil", 93.5),),
-            events=(Event("told", a.T0, "console", Level.INFO, "launched", "ann"),),
+        replace(
+            a.record(
+                "told",
+                samples=(MetricSample(a.T0, 0, "npuUtil", 93.5),),
+                events=(Event("told", a.T0, "console", Level.INFO, "launched", "ann"),),
+            ),
+            card_samples=(CardSample(a.T0, 0, 3, "power", 93.6),),
+            attempts=(RunAttempt(1, a.T0, last_words=("step 7",)),),
         ),
     ]
 
