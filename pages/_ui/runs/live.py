@@ -38,7 +38,7 @@ LOG_LINES = 200
 
 MAX_WARNINGS = 3  # about single nodes
 
-VISIBLE_EVENTS = 8  # rows of the timeline that are visible at a time
+VISIBLE_EVENTS = 30  # rows of the timeline that are visible at a time: two nodes without trouble have as many
 
 
 def follow_all() -> None:
@@ -176,7 +176,8 @@ def _timeline(events: list[Event]) -> None:
     rows = [
         {
             t("live.at"): when(event.at),
-            t("live.after"): duration((event.at - events[0].at).total_seconds()),
+            # The platform's times have whole seconds, so that its first events can seem older than the launch.
+            t("live.after"): duration(max(0.0, (event.at - events[0].at).total_seconds())),
             t("live.what"): t.event(event),
             t("live.level"): t(f"level.{event.level}"),
             t("live.source"): t.actor(event.actor, event.source),
