@@ -294,6 +294,8 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
                 yield f"{field}.{channel['name']}", channel["path"] or None
                 if channel["access_method"] != "parameter":
                     yield f"{field}.{channel['name']}.access_method", channel["access_method"]
+                if channel.get("prefetch"):
+                    yield f"{field}.{channel['name']}.prefetch", True
         elif isinstance(value, dict):
             for name, item in value.items():
                 yield f"{field}.{name}", None if item == "" and field not in EMPTY_COUNTS else item

@@ -27,6 +27,12 @@ def test_each_field_that_differs_is_named_as_people_name_it() -> None:
     )
 
 
+def test_an_output_that_is_downloaded_first_is_a_difference() -> None:
+    before, after = (spec(outputs=[{"name": "train_url", "prefetch": prefetch}]) for prefetch in (False, True))
+
+    assert differences(before, after) == (FieldDifference("outputs.train_url.prefetch", None, True),)
+
+
 def test_a_number_and_its_text_are_different_answers_and_so_is_true() -> None:
     before = spec(parameters={"a": 90, "b": 1, "c": ""})
     after = spec(parameters={"a": "90", "b": True})
