@@ -149,14 +149,14 @@ class Appendix:
         return [name for name in MEDIANS if name not in self.measured]
 
     @property
-    def known_hashes(self) -> list[str]:
+    def recorded_hashes(self) -> list[str]:
         """Hashes that any run has."""
         return [name for name in HASHES if any(each.hashes[name] for each in self.hashes)]
 
     @property
-    def unknown_hashes(self) -> list[str]:
+    def missing_hashes(self) -> list[str]:
         """Hashes that no run has."""
-        return [name for name in HASHES if name not in self.known_hashes]
+        return [name for name in HASHES if name not in self.recorded_hashes]
 
 
 def numbered_runs(runs: Sequence[ReportedRun]) -> list[NumberedRun]:

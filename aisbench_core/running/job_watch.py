@@ -241,8 +241,9 @@ def _has_ended(attempt: RunAttempt | None) -> bool:
 
 
 def _events_of(events: Sequence[JobEvent], attempt: RunAttempt) -> list[JobEvent]:
-    """The events of an attempt that has ended."""
-    assert attempt.ended_at is not None  # noqa: S101  # the caller's condition
+    """The events between the attempt's start and its end, if it has ended."""
+    if attempt.ended_at is None:
+        return [event for event in events if attempt.started_at <= event.at]
     until = attempt.ended_at + timedelta(seconds=1)  # records have whole seconds
     return [event for event in events if attempt.started_at <= event.at <= until]
 

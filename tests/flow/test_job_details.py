@@ -36,12 +36,12 @@ def bench(pool_sandbox: SandboxProcess, tmp_path: Path) -> Bench:
     return bench_on(pool_sandbox, tmp_path / "data")
 
 
-def known(bench: Bench, run: Run) -> JobDetails:
+def details_of(bench: Bench, run: Run) -> JobDetails:
     return bench.core.files.job(run.run_id)
 
 
 def timeline(bench: Bench, run: Run) -> list[str]:
-    return [event.message for event in cloud_events(run.run_id, known(bench, run))]
+    return [event.message for event in cloud_events(run.run_id, details_of(bench, run))]
 
 
 def test_a_run_in_a_full_pool_says_why_it_waits_and_at_which_place_before_it_starts(bench: Bench) -> None:
@@ -50,8 +50,9 @@ def test_a_run_in_a_full_pool_says_why_it_waits_and_at_which_place_before_it_sta
     third = bench.follow(bench.launch(SPEC), RunState.QUEUED)
     bench.tick()
 
-    waits = known(bench, second).waits_for
-    places = [(known(bench, run).queue[-1].position, known(bench, run).queue[-1].waiting) for run in (second, third)]
+    waits = details_of(bench, second).waits_for
+    last = [details_of(bench, run).queue[-1] for run in (second, third)]
+    places = [(each.position, each.waiting) for each in last]
     bench.core.runs.stop(first.run_id, named(PERSON))
     bench.follow(second, RunState.RUNNING)
     bench.tick()
@@ -59,9 +60,9 @@ def test_a_run_in_a_full_pool_says_why_it_waits_and_at_which_place_before_it_sta
     assert waits is not None
     assert (waits.english, waits.chinese[:5]) == ("Insufficient resources: nodes needed 1, free 0 of 1.", "资源不足：")
     assert places == [(1, 2), (2, 2)]
-    assert [place.position for place in known(bench, third).queue] == [2, 1]
+    assert [place.position for place in details_of(bench, third).queue] == [2, 1]
     assert "place 1 of 2 in the queue of the pool" in timeline(bench, second)
-    assert known(bench, second).stages[-1].name == "preparing"
+    assert details_of(bench, second).stages[-1].name == "preparing"
 
 
 def test_a_node_fails_the_job_restarts_and_the_record_tells_both_attempts(
@@ -73,7 +74,7 @@ def test_a_node_fails_the_job_restarts_and_the_record_tells_both_attempts(
     for _ in range(3):
         bench.tick()
 
-    alert = known(bench, run).alert(ended=False, failed=False)
+    alert = details_of(bench, run).alert(ended=False, failed=False)
     assert alert is not None
     assert (alert.kind, alert.attempt and alert.attempt.fault) == (AlertKind.RESTARTED, JobFault.NODE)
     assert "this is attempt 2" in alert_message(alert)
@@ -113,7 +114,7 @@ def test_events_are_stored_once_whatever_is_killed_and_in_both_languages(
     stored = [event.message for event in record.events if event.source == "cloud"]
     assert len(stored) == len(set(stored))
     assert set(seen) <= set(stored)
-    assert all(event.chinese for event in known(again, run).events)
+    assert all(event.chinese for event in details_of(again, run).events)
 
 
 def test_show_prints_them(bench: Bench, pool_sandbox: SandboxProcess) -> None:

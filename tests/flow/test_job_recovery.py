@@ -73,7 +73,7 @@ def await_tick(bench: Bench, condition: Callable[[], bool], what: str) -> None:
     await_true(ticked, what, LONGEST_SECONDS)
 
 
-def known(bench: Bench, run: Run) -> JobDetails:
+def details_of(bench: Bench, run: Run) -> JobDetails:
     return bench.core.files.job(run.run_id)
 
 
@@ -132,11 +132,11 @@ def test_a_hang_turns_the_banner_within_one_poll(bench: Bench, spec: RunSpec, re
 
     bench.tick()
 
-    alert = known(bench, run).alert(ended=False, failed=False)
+    alert = details_of(bench, run).alert(ended=False, failed=False)
     assert alert is not None
     assert alert.kind is AlertKind.HANG
     assert alert_message(alert) == "The platform suspects that the job hangs."
-    (row,) = [event for event in cloud_events(run.run_id, known(bench, run)) if "suspected" in event.message]
+    (row,) = [event for event in cloud_events(run.run_id, details_of(bench, run)) if "suspected" in event.message]
     assert row.level == "warning"
 
 

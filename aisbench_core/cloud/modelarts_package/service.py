@@ -12,17 +12,14 @@ from aisbench_core.cloud.modelarts_package import sdk_replies
 from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
 from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
+from aisbench_core.cloud.without_job_details import WithoutJobDetails
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import (
     Engine,
-    EventLanguage,
     Flavor,
-    JobEvent,
     JobRequest,
-    JobStage,
     JobStatus,
-    JobTask,
     LogPreview,
     MetricSample,
     Pool,
@@ -32,7 +29,7 @@ from aisbench_core.model import (
 from aisbench_core.settings import Credentials, Profile
 
 
-class ModelArtsSdk:
+class ModelArtsSdk(WithoutJobDetails):
     """A TrainingService in the default workspace. Threads may share it.
 
     The package is loaded by the first call, which raises ConfigError if it is missing. A version of the package that
@@ -92,20 +89,6 @@ class ModelArtsSdk:
                 job_id=job_id,
                 task_id=task,
             )
-        return ()
-
-    def events(
-        self,
-        job_id: str,  # noqa: ARG002  # the protocol's
-        since: datetime | None = None,  # noqa: ARG002
-        language: EventLanguage = EventLanguage.ENGLISH,  # noqa: ARG002
-    ) -> Sequence[JobEvent]:
-        return ()
-
-    def stages(self, job_id: str) -> Sequence[JobStage]:  # noqa: ARG002  # the protocol's
-        return ()
-
-    def tasks(self, job_id: str, attempt: int = 0) -> Sequence[JobTask]:  # noqa: ARG002  # the protocol's
         return ()
 
     def flavors(self) -> Sequence[Flavor]:

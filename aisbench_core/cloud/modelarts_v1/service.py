@@ -9,17 +9,14 @@ from aisbench_core.cloud.job_pages import find_jobs, pages
 from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v1.v1_requests import PAGE, V1Calls, V1Requests
+from aisbench_core.cloud.without_job_details import WithoutJobDetails
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.messages import Message
 from aisbench_core.model import (
     Engine,
-    EventLanguage,
     Flavor,
-    JobEvent,
     JobRequest,
-    JobStage,
     JobStatus,
-    JobTask,
     LogPreview,
     MetricSample,
     Phase,
@@ -34,7 +31,7 @@ SPARE_PAGES = 2
 OpenCalls = Callable[[Profile, Credentials, float], V1Calls]
 
 
-class ModelArtsV1:
+class ModelArtsV1(WithoutJobDetails):
     """A TrainingService whose job ids are `<job>/<version>`. Threads may share it."""
 
     def __init__(
@@ -136,21 +133,6 @@ class ModelArtsV1:
             return ()
         operation = Message("read the metrics of {task} of job {job_id}", task=task, job_id=job_id)
         return tuple(v1_replies.samples(self._calls.version(operation, job_id).metrics, start))
-
-    def events(
-        self,
-        job_id: str,  # noqa: ARG002  # the protocol's
-        since: datetime | None = None,  # noqa: ARG002
-        language: EventLanguage = EventLanguage.ENGLISH,  # noqa: ARG002
-    ) -> Sequence[JobEvent]:
-        """None: API v1 has no events."""
-        return ()
-
-    def stages(self, job_id: str) -> Sequence[JobStage]:  # noqa: ARG002  # the protocol's
-        return ()
-
-    def tasks(self, job_id: str, attempt: int = 0) -> Sequence[JobTask]:  # noqa: ARG002  # the protocol's
-        return ()
 
     def flavors(self) -> Sequence[Flavor]:
         return self._calls.flavors()

@@ -1,0 +1,23 @@
+"""What adapters answer whose API tells nothing about a job beyond its status."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from aisbench_core.model import EventLanguage, JobEvent, JobStage, JobTask
+
+# ruff: noqa: ARG002  # the arguments are those of TrainingService, which may be given by name
+
+
+class WithoutJobDetails:
+    """A base of adapters without events, stages and tasks of jobs."""
+
+    def events(
+        self, job_id: str, since: datetime | None = None, language: EventLanguage = EventLanguage.ENGLISH
+    ) -> Sequence[JobEvent]:
+        return ()
+
+    def stages(self, job_id: str) -> Sequence[JobStage]:
+        return ()
+
+    def tasks(self, job_id: str, attempt: int = 0) -> Sequence[JobTask]:
+        return ()
