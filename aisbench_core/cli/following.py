@@ -258,7 +258,7 @@ def remove_channel(name: str) -> None:
 @click.argument("name")
 def test_channel(name: str) -> None:
     """Send a test to a channel now."""
-    open_core(writing=True).notifications.test(name)
+    open_core(writing=True).notifications.test(name, actor())
     display.message("sent")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Annotated, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
 from aisbench_core import strict_yaml
 from aisbench_core.changes import log_change
@@ -31,7 +31,6 @@ MAIL_OPTIONS = frozenset({"from", "to", "cc", "bcc", "reply", "smtp", "user", "p
 VARIABLES = "AISBENCH_NOTIFY_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
-
 DEFAULT_KINDS = (NewsKind.FAILED, NewsKind.ALERT, NewsKind.REGRESSION, NewsKind.RECORD, NewsKind.HELD)
 
 
@@ -39,26 +38,33 @@ class NotificationChannel(Frozen):
     """One recipient, and what it is told. Empty filters match everything."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$", description="how the channel is called")]
-    url: Annotated[
-        SecretStr, Field(min_length=1, description="address with its keys, or ${AISBENCH_NOTIFY_…} for them")
-    ]
-    secret: Annotated[SecretStr | None, Field(description="signs webhooks, at least 16 characters")] = None
+    url: Annotated[SecretStr, Field(description="address with its keys, or ${AISBENCH_NOTIFY_…} for them")]
+    secret: Annotated[
+        SecretStr | None, Field(validate_default=True, description="signs webhooks, at least 16 characters")
+    ] = None
     events: Annotated[tuple[NewsKind, ...], Field(min_length=1, description="what is told")] = DEFAULT_KINDS
     workloads: Annotated[tuple[str, ...], Field(description="only runs of these workloads")] = ()
     people: Annotated[tuple[str, ...], Field(description="only runs that these people launched")] = ()
     view: Annotated[str, Field(description="only runs that a saved view of the leaderboard shows")] = ""
     language: Annotated[str, Field(pattern="^(en|zh)$", description="language of the messages")] = "en"
 
+    @field_validator("secret")
+    @classmethod
+    def _signs_a_webhook(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        url = info.data.get("url")  # missing if it is invalid itself, which is reported already
+        is_webhook = url is not None and _scheme(url) in WEBHOOK
+        if secret is not None and url is not None and not is_webhook:
+            raise refusal(Message("signs webhooks only: leave it out"))
+        if is_webhook and len(secret.get_secret_value() if secret else "") < MIN_SECRET:
+            raise refusal(Message("a webhook needs a secret of at least {count} characters", count=MIN_SECRET))
+        return secret
+
     @model_validator(mode="after")
     def _can_be_used(self) -> Self:
         scheme = self.scheme
         if scheme not in (*MAIL, *CHATS, *WEBHOOK):
             allowed = ", ".join((*MAIL, *CHATS, *WEBHOOK))
-            raise refusal(Message("url must begin with one of {allowed}, followed by ://", allowed=allowed))
-        if scheme not in WEBHOOK and self.secret is not None:
-            raise refusal(Message("secret signs webhooks only: leave it out"))
-        if scheme in WEBHOOK and len(self.secret.get_secret_value() if self.secret else "") < MIN_SECRET:
-            raise refusal(Message("a webhook needs a secret of at least {count} characters", count=MIN_SECRET))
+            raise refusal(Message("must begin with one of {allowed}, followed by ://", allowed=allowed))
         if "$" not in self.url.get_secret_value() and (problem := self._address_problem()):
             raise refusal(problem)
         return self
@@ -73,13 +79,13 @@ class NotificationChannel(Frozen):
         except ValueError:  # such as a port that is no number; its text holds a part of the address
             is_complete = False
         if not is_complete:
-            return Message("url is no address of a webhook, such as https://host/path")
-        return Message("url holds a name or password before @: use a path that is a secret") if parts.username else None
+            return Message("is no address of a webhook, such as https://host/path")
+        return Message("holds a name or password before @: use a path that is a secret") if parts.username else None
 
     @property
     def scheme(self) -> str:
         """What the address begins with, in small letters."""
-        return self.url.get_secret_value().partition("://")[0].lower()
+        return _scheme(self.url)
 
     @property
     def is_webhook(self) -> bool:
@@ -125,9 +131,11 @@ class NotificationChannels:
         return found
 
     def save(self, channel: NotificationChannel, actor: Actor, *, replace: bool = False) -> None:
-        """Add a channel. Raises ConfigError if there is one of that name, unless it may be replaced."""
+        """Add a channel. Raises ConfigError if there is another one of that name, unless it may be replaced."""
         require_writable(self._file.parent)
         stored = read_private(self._file) if self._file.exists() else {}
+        if stored.get(channel.name) == _plain(channel):
+            return
         if channel.name in stored and not replace:
             raise ConfigError(
                 Message("there is a channel named {name!r} already", name=channel.name),
@@ -156,7 +164,21 @@ class NotificationChannels:
 
 def channel_of(answers: Mapping[str, object], title: Message) -> NotificationChannel:
     """A channel from what somebody entered. Raises SpecError, which repeats no address."""
-    return parse_private(NotificationChannel, answers, title)
+    try:
+        return parse_private(NotificationChannel, answers, title)
+    except SpecError as error:
+        raise SpecError(title, [_without_address(problem) for problem in error.problems]) from None
+
+
+def _without_address(problem: Problem) -> Problem:
+    """What is wrong with the channel as a whole is wrong with its address; whatever was found there may be a key."""
+    if problem.field == "document" or problem.field.startswith("url"):
+        return Problem("url", problem.message)
+    return problem
+
+
+def _scheme(url: SecretStr) -> str:
+    return url.get_secret_value().partition("://")[0].lower()
 
 
 def mail_problem(address: str) -> Message | None:
@@ -166,7 +188,7 @@ def mail_problem(address: str) -> Message | None:
     if scheme.lower() not in MAIL or options <= MAIL_OPTIONS:
         return None
     return Message(
-        "url has options of mail that are not allowed; allowed: {allowed}", allowed=", ".join(sorted(MAIL_OPTIONS))
+        "has options of mail that are not allowed; allowed: {allowed}", allowed=", ".join(sorted(MAIL_OPTIONS))
     )
 
 

@@ -17,7 +17,7 @@ import urllib3
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message, in_chinese, joined
 from aisbench_core.model import News
-from aisbench_core.notifications.channels import MAIL, NotificationChannel, expanded, mail_problem
+from aisbench_core.notifications.channels import MAIL, MIN_SECRET, NotificationChannel, expanded, mail_problem
 from aisbench_core.settings import Settings
 
 SECONDS = 10.0
@@ -95,6 +95,8 @@ class MessageSender:
         body = json.dumps(letter.as_json(channel.language), ensure_ascii=False).encode()
         stamp = str(int(now.timestamp()))
         secret = expanded(channel.secret.get_secret_value() if channel.secret else "")
+        if len(secret) < MIN_SECRET:  # a variable can hold anything
+            raise ConfigError(Message("a webhook needs a secret of at least {count} characters", count=MIN_SECRET))
         headers = {
             "Content-Type": "application/json; charset=utf-8",
             "Host": parts.netloc.rpartition("@")[2],
@@ -127,7 +129,8 @@ class MessageSender:
         asset = apprise.AppriseAsset(app_id="AISBench", secure_logging=True, async_mode=False)
         address = expanded(channel.url.get_secret_value())
         if problem := mail_problem(address):
-            raise ConfigError(problem)
+            name = channel.name
+            raise ConfigError(Message("the address of channel {name} cannot be used: {why}", name=name, why=problem))
         service = apprise.Apprise.instantiate(address, asset=asset)
         if service is None:
             raise _incomplete(channel)

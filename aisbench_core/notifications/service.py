@@ -2,8 +2,9 @@
 
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from aisbench_core.changes import log_change
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, Delivery, News, NewsKind
@@ -26,7 +27,7 @@ _FILTERS = {"model": "model", "workload": "workload", "version": "version", "fla
 
 
 class Notifications:
-    """NotificationChannels, their outbox, and sending. Threads may share it."""
+    """Channels, their outbox, and sending. Threads may share it."""
 
     def __init__(self, settings: Settings, ledger: Ledger, warehouse: Warehouse, clock: Clock) -> None:
         self._settings = settings
@@ -42,14 +43,16 @@ class Notifications:
         """Turn notices into deliveries, and send the next message that is due. Never raises: runs must go on."""
         try:
             channels = {channel.name: channel for channel in self.channels.all()}
-            self._fill(channels)
+            error = self._fill(channels)
             self._send_next(channels)
-        except Exception as error:
-            self._log_once(error)
+        except Exception as raised:
+            error = raised
+        self._log_once(error)
 
-    def test(self, name: str) -> None:
+    def test(self, name: str, actor: Actor) -> None:
         """Send a test to a channel now. Raises what keeps it from arriving."""
         channel, now = self.channels.get(name), self._clock()
+        log_change(actor, f"notification channel {name} tested")
         text = Message("This is a test of channel {name}. Nothing happened.", name=name)
         news = News(f"test:{secrets.token_hex(4)}", NewsKind.COMPLETED, name, now, Message("Test"), text, {})
         self._sender.send(channel, Letter(news.news_id, [news], self._link), now)
@@ -59,13 +62,21 @@ class Notifications:
         self.channels.remove(name, actor)
         self.outbox.drop(name)
 
-    def _log_once(self, error: Exception) -> None:
-        if str(error) != self._last_error:
-            bug = None if isinstance(error, AisbenchError) else error
-            LOG.error("notifications: %s", error, exc_info=bug)  # ours need no traceback
-        self._last_error = str(error)
+    def retry(self, message_ids: Sequence[str], actor: Actor) -> None:
+        """Try messages that were given up again, with all attempts."""
+        log_change(actor, f"notifications tried again: {len(message_ids)}")
+        self.outbox.retry(message_ids, self._clock())
 
-    def _fill(self, channels: Mapping[str, NotificationChannel]) -> None:
+    def _log_once(self, error: Exception | None) -> None:
+        said = str(error) if error else ""
+        if error and said != self._last_error:
+            bug = None if isinstance(error, AisbenchError) else error
+            LOG.error("notifications: %s", said, exc_info=bug)  # ours need no traceback
+        self._last_error = said
+
+    def _fill(self, channels: Mapping[str, NotificationChannel]) -> Exception | None:
+        """Make deliveries of notices; a notice that cannot be read now holds up no other. Returns the last error."""
+        last: Exception | None = None
         wanted = {kind for channel in channels.values() for kind in channel.events}
         for notice in self.outbox.notices():
             if notice.kind not in {*NewsKind}:  # of a newer version
@@ -73,13 +84,14 @@ class Notifications:
                 continue
             try:
                 news = list(self._newsroom.news_of(notice, wanted)) if channels else []
-            except AisbenchError as error:
-                self._log_once(error)  # such as a warehouse that another process holds: the next tick asks again
+            except Exception as error:  # such as a warehouse that another process holds: the next tick asks again
+                last = error
                 continue
             deliveries = [
                 (name, each) for name, channel in channels.items() for each in news if self._wants(channel, each)
             ]
             self.outbox.fill(notice, deliveries)
+        return last
 
     def _send_next(self, channels: Mapping[str, NotificationChannel]) -> None:
         now = self._clock()

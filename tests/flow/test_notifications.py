@@ -144,7 +144,7 @@ def test_a_message_that_never_arrives_is_given_up_and_can_be_tried_again(bench: 
     assert (delivery.state, delivery.attempts) == (DeliveryState.GIVEN_UP, MOST_ATTEMPTS)
 
     hook.status = 200
-    bench.core.notifications.outbox.retry([delivery.message_id], bench.clock())
+    bench.core.notifications.retry([delivery.message_id], named(PERSON))
     bench.tick()
     [delivery], _ = bench.core.notifications.outbox.page(10)
     assert delivery.state is DeliveryState.SENT
@@ -245,7 +245,7 @@ def test_a_variable_stands_for_a_key(bench: Bench, hook: Hook, monkeypatch: pyte
     monkeypatch.setenv("AISBENCH_NOTIFY_HOOK", hook.url.removeprefix("http://"))
     save(bench, channel("http://${AISBENCH_NOTIFY_HOOK}"))
 
-    bench.core.notifications.test("lab")
+    bench.core.notifications.test("lab", named(PERSON))
 
     assert "This is a test of channel lab" in hook.events()[0]["text"]
 
@@ -284,13 +284,24 @@ def another_process(bench: Bench) -> Core:
         ("https://ann:tok-en@example.org/hook", "before @"),
         ("https:///tok-en", "no address of a webhook"),
         ("mailtos://ann:tok-en@example.org?to=ann@example.org&pgpprv=/etc/hostname", "options of mail"),
-        ("json://tok-en.example.org", "url must begin with one of"),
+        ("json://tok-en.example.org", "url: must begin with one of"),
     ],
 )
 def test_an_address_that_cannot_be_used_is_refused_without_repeating_it(url: str, said: str) -> None:
     with pytest.raises(SpecError, match=said) as refused:
         channel(url)
     assert "tok" not in str(refused.value)
+
+
+@pytest.mark.parametrize("entry", [["feishu://tok-en"], {"feishu": "tok-en"}, 5])
+def test_an_address_that_is_no_text_is_not_repeated_either(bench: Bench, entry: object) -> None:
+    file = bench.core.settings.notifications_path
+    file.write_text(json.dumps({"lab": {"url": entry}}), "utf-8")
+    file.chmod(0o600)
+
+    with pytest.raises(SpecError, match="url: ") as refused:
+        bench.core.notifications.channels.all()
+    assert "tok-en" not in str(refused.value)
 
 
 def test_other_variables_of_the_environment_are_not_sent(
@@ -300,7 +311,19 @@ def test_other_variables_of_the_environment_are_not_sent(
     save(bench, channel(f"{hook.url}&k=${{AISBENCH_SK}}"))
 
     with pytest.raises(ConfigError, match="names of variables for channels begin with AISBENCH_NOTIFY_"):
-        bench.core.notifications.test("lab")
+        bench.core.notifications.test("lab", named(PERSON))
+    assert hook.bodies == []
+
+
+def test_a_secret_behind_a_variable_is_as_long_as_any(
+    bench: Bench, hook: Hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AISBENCH_NOTIFY_KEY", "short")
+    answers = {"name": "lab", "url": hook.url, "secret": "${AISBENCH_NOTIFY_KEY}"}
+    save(bench, channel_of(answers, Message("channel")))
+
+    with pytest.raises(ConfigError, match="at least 16 characters"):
+        bench.core.notifications.test("lab", named(PERSON))
     assert hook.bodies == []
 
 

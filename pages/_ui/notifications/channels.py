@@ -8,6 +8,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.model import NewsKind
 from aisbench_core.notifications.channels import DEFAULT_KINDS, WEBHOOK, NotificationChannel, channel_of
+from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain, show_error
@@ -15,10 +16,17 @@ from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.words import t
 
 OUTCOME = "notify-outcome"
+ERROR = "notify-error"  # why what the dialog holds could not be saved
+NAME = "notify-name"
 BOARD = "leaderboard"
 LANGUAGES = {"en": "English", "zh": "中文"}
 
-EDIT = Dialog("notify-edit", "medium")  # about a channel's name, or True for a new one
+
+def _forget_error() -> None:
+    st.session_state.pop(ERROR, None)
+
+
+EDIT = Dialog("notify-edit", "medium", _forget_error)  # about a channel's name, or True for a new one
 REMOVE = Dialog("notify-remove")  # about a channel's name
 
 
@@ -44,8 +52,7 @@ def _show_channel(channel: NotificationChannel) -> None:
     with st.container(border=True, key=f"channel-{channel.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plain(channel.name)}** · {plain(channel.masked)}", width="stretch")
-            if st.button(t("notifications.test"), key=f"test-{channel.name}", icon=":material/send:"):
-                _test(channel.name)
+            testing = st.button(t("notifications.test"), key=f"test-{channel.name}", icon=":material/send:")
             names: dict[str, Any] = {"args": (channel.name,)}
             st.button(
                 t("notifications.edit"), key=f"edit-{channel.name}", icon=":material/edit:", on_click=EDIT.open, **names
@@ -58,6 +65,8 @@ def _show_channel(channel: NotificationChannel) -> None:
                 **names,
             )
         st.caption(_described(channel))
+        if testing:
+            _test(channel.name)
 
 
 def _described(channel: NotificationChannel) -> str:
@@ -71,7 +80,7 @@ def _described(channel: NotificationChannel) -> str:
 def _test(name: str) -> None:
     with st.spinner(t("notifications.sending")):
         try:
-            core().notifications.test(name)
+            core().notifications.test(name, actor())
         except AisbenchError as error:
             show_error(error)
             return
@@ -79,79 +88,81 @@ def _test(name: str) -> None:
 
 
 def _edit() -> None:
+    if EDIT.subject is None:  # closed by a callback, after which only the dialog is drawn again
+        st.rerun()
     name = EDIT.subject if isinstance(EDIT.subject, str) else ""
     channel = core().notifications.channels.get(name) if name else None
-    answers: dict[str, Any] = {"name": name or st.text_input(t("notifications.name"), key="notify-name")}
-    help_text = t("notifications.keep_address") if channel else t("notifications.address_help")
-    address = st.text_input(t("notifications.address"), type="password", key=f"notify-url-{name}", help=help_text)
-    if not address and channel is None:
-        st.caption(t("notifications.forms"))
-    url = address.strip() or (channel.url.get_secret_value() if channel else "")
-    secret = channel.secret.get_secret_value() if channel and channel.secret and not address else ""
-    if url.partition("://")[0].lower() in WEBHOOK:
-        entered = st.text_input(
-            t("notifications.secret"), type="password", key=f"notify-secret-{name}", help=t("notifications.secret_help")
-        )
-        secret = entered.strip() or secret
-    answers |= {"url": url} | ({"secret": secret} if secret else {}) | _filters(channel)
-    with st.container(horizontal=True):
-        if st.button(t("notifications.save"), key="notify-save", type="primary"):
-            _save(answers, replace=channel is not None)
-        if st.button(t("launch.cancel"), key="notify-cancel"):
-            EDIT.leave()
+    if error := st.session_state.get(ERROR):
+        show_error(error)
+    # A form sends what was typed, however one leaves a field: Tab leads from a password to the button that shows it.
+    with st.form(f"notify-form-{name}", border=False):
+        if not name:
+            st.text_input(t("notifications.name"), key=NAME)
+        help_text = t("notifications.keep_address") if channel else t("notifications.address_help")
+        st.text_input(t("notifications.address"), key=_key("url", name), help=help_text, type="password")
+        if channel is None:
+            st.caption(t("notifications.forms"))
+        help_text = t("notifications.secret_help")
+        st.text_input(t("notifications.secret"), key=_key("secret", name), help=help_text, type="password")
+        _choose_filters(name, channel)
+        with st.container(horizontal=True):
+            label = t("notifications.save")
+            st.form_submit_button(label, key="notify-save", type="primary", on_click=save_channel, args=(name,))
+            st.form_submit_button(t("launch.cancel"), key="notify-cancel", on_click=EDIT.close)
 
 
-def _filters(channel: NotificationChannel | None) -> dict[str, Any]:
-    name = channel.name if channel else ""
+def _key(field: str, name: str) -> str:
+    return f"notify-{field}-{name}"
+
+
+def _choose_filters(name: str, channel: NotificationChannel | None) -> None:
     kinds = [*(channel.events if channel else DEFAULT_KINDS)]
-    events = st.multiselect(
-        t("notifications.events"), [*NewsKind], kinds, lambda kind: t(f"news.{kind}"), key=f"notify-events-{name}"
+    st.multiselect(
+        t("notifications.events"), [*NewsKind], kinds, lambda kind: t(f"news.{kind}"), key=_key("events", name)
     )
-    known = core().workloads.names()
     chosen: list[str] = [*channel.workloads] if channel else []
-    workloads = st.multiselect(
-        t("notifications.workloads"), sorted({*known, *chosen}), chosen,
-        key=f"notify-workloads-{name}", placeholder=t("notifications.any"),
-    )  # fmt: skip
-    people = st.text_input(
-        t("notifications.people"),
-        ", ".join(channel.people) if channel else "",
-        key=f"notify-people-{name}",
-        help=t("notifications.people_help"),
-    )
+    known = sorted({*core().workloads.names(), *chosen})
+    placeholder = t("notifications.any")
+    st.multiselect(t("notifications.workloads"), known, chosen, key=_key("workloads", name), placeholder=placeholder)
+    people = ", ".join(channel.people) if channel else ""
+    help_text = t("notifications.people_help")
+    st.text_input(t("notifications.people"), people, key=_key("people", name), help=help_text)
     views = ["", *(view.name for view in core().warehouse.saved_views.on(BOARD))]
     stored = channel.view if channel else ""
     views += [stored] if stored not in views else []
-    view = st.selectbox(
-        t("notifications.view"),
-        views,
-        views.index(stored),
-        lambda view: view or t("notifications.any"),
-        key=f"notify-view-{name}",
+    st.selectbox(
+        t("notifications.view"), views, views.index(stored), lambda view: view or placeholder, key=_key("view", name)
     )
     languages = [*LANGUAGES]
-    language = st.selectbox(
-        t("notifications.language"),
-        languages,
-        languages.index(channel.language if channel else t.language.value),
-        LANGUAGES.__getitem__,
-        key=f"notify-language-{name}",
-    )
-    return {
-        "events": events, "workloads": workloads, "view": view, "language": language,
-        "people": [name.strip() for name in people.split(",") if name.strip()],
-    }  # fmt: skip
+    index = languages.index(channel.language if channel else t.language.value)
+    st.selectbox(t("notifications.language"), languages, index, LANGUAGES.__getitem__, key=_key("language", name))
 
 
-def _save(answers: dict[str, Any], *, replace: bool) -> None:
+def _answers(name: str) -> dict[str, Any]:
+    """What the dialog's fields hold now; an empty address, and the secret beside it, are those that are stored."""
+    state = st.session_state
+    channel = core().notifications.channels.get(name) if name else None
+    address, secret = (str(state.get(_key(field, name), "")).strip() for field in ("url", "secret"))
+    if channel and not address:
+        address = channel.url.get_secret_value()
+        secret = secret or (channel.secret.get_secret_value() if channel.secret else "")
+    people = [person.strip() for person in state[_key("people", name)].split(",") if person.strip()]
+    chosen = {field: state[_key(field, name)] for field in ("events", "workloads", "view", "language")}
+    answers = {"name": name or state[NAME].strip(), "url": address, "people": people, **chosen}
+    return answers | ({"secret": secret} if secret and address.partition("://")[0].lower() in WEBHOOK else {})
+
+
+@whole
+def save_channel(name: str) -> None:
+    """Save what the dialog's fields hold, under this name or as a new channel."""
     try:
-        channel = channel_of(answers, Message("channel"))
-        core().notifications.channels.save(channel, actor(), replace=replace)
+        channel = channel_of(_answers(name), Message("channel"))
+        core().notifications.channels.save(channel, actor(), replace=bool(name))
     except AisbenchError as error:
-        show_error(error)
+        st.session_state[ERROR] = error
         return
     st.session_state[OUTCOME] = t("notifications.saved", name=plain(channel.name))
-    EDIT.leave()
+    EDIT.close()
 
 
 def _confirm_remove() -> None:

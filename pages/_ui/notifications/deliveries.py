@@ -5,7 +5,7 @@ import streamlit as st
 from aisbench_core.model import Delivery, DeliveryState
 from pages._ui.shell import url
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import core
+from pages._ui.shell.core import actor, core
 from pages._ui.shell.formats import when
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -34,7 +34,7 @@ def show_deliveries() -> None:
 @whole
 def retry_messages(message_ids: list[str]) -> None:
     """Send these again, with all attempts."""
-    core().notifications.outbox.retry(message_ids, core().clock())
+    core().notifications.retry(message_ids, actor())
 
 
 def _cells(each: Delivery) -> dict[str, object]:
