@@ -36,12 +36,13 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", ke
 board.show_active_filters()
 saved_views.show_missing()
 show_rehearsal(region)
-badges: blocks.Badges = ()
+trends = blocks.known_trends(query) if view == "blocks" else ()
 if view == "blocks":
-    ticked, badges = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names)
+    ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names, trends or ())
 else:
     ticked = board.show_run_table(query) if view == "runs" else board.show_groups(query)
 show_rulesets(query)
 show_results_export(query)
 watch_results(drawn, ticked=ticked)
-blocks.show_badges(badges, query, region)
+if trends is None:
+    blocks.read_trends(query)

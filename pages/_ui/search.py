@@ -1,4 +1,4 @@
-"""Quick search from every page: pages, runs, series, saved views and workloads by a part of their name or id."""
+"""Quick search from every page: pages, runs, configurations, series, saved views and workloads by their names."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.runs.cards import run_facts, run_title
 from pages._ui.shell import navigation, url
 from pages._ui.shell.callbacks import whole
+from pages._ui.shell.charts import row_name
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, plain
@@ -118,6 +119,16 @@ def _runs(wanted: str) -> Iterator[_Result]:
                 yield _Result(navigation.LIVE, f"{row.title} · {row.run_id}", {"run": row.run_id}, region.region)
 
 
+def _configurations(wanted: str) -> Iterator[_Result]:
+    """Rows of the leaderboard whose runs, model, versions or hardware have the text."""
+    for region in cached(core().warehouse.regions) if wanted else ():
+        query = BoardQuery(region.region, rehearsal=region.rehearsal, text=wanted, limit=EACH)
+        for row in cached(core().warehouse.leaderboard, query).rows:
+            selection = {"run": row.median_run_id or row.latest_run_id}
+            facts = " · ".join(filter(None, (row.system, region.region)))
+            yield _Result(navigation.CONFIGURATION, row_name(row, ""), selection, facts)
+
+
 def _series(wanted: str) -> Iterator[_Result]:
     for series in core().series.newest(SERIES_READ if wanted else EACH):
         if wanted in f"{series.title} {series.series_id} {series.plan.spec.workload}".casefold():
@@ -142,6 +153,7 @@ def _workloads(wanted: str) -> Iterator[_Result]:
 SOURCES: dict[str, Callable[[str], Iterator[_Result]]] = {
     "pages": _pages,
     "runs": _runs,
+    "configurations": _configurations,
     "series": _series,
     "views": _views,
     "workloads": _workloads,

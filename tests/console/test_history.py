@@ -66,6 +66,17 @@ def test_the_list_of_groups_follows_the_filters(open_page: OpenPage, warehouse: 
     assert "r1.9" in texts(open_page("history", nodes="4"))  # only one is left, so it is opened
 
 
+def test_the_list_of_groups_is_filtered_by_verdict(open_page: OpenPage, warehouse: Warehouse) -> None:
+    warehouse.rebuild([*version("r1.10", GOOD, 0), *version("r1.11", BAD, 1), *a.records([8000.0], "one", flavor="f2")])
+
+    unclear = open_page("history", outcome="not_enough")
+    none = open_page("history", outcome="improvement")
+
+    assert list(table(unclear)["Flavor"]) == ["f2"]
+    assert not none.dataframe
+    assert "No run matches the filters." in texts(none)
+
+
 def test_the_newest_version_is_compared_with_the_one_before_it(open_page: OpenPage, warehouse: Warehouse) -> None:
     app = open_page("history", group=main_group(warehouse))
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from streamlit.testing.v1 import AppTest
 
@@ -42,6 +43,29 @@ def test_a_regression_is_one_sentence_with_its_interval_and_runs(open_page: Open
 
     assert "**r1.11 is 6.3 % slower than r1.10** (95 % interval: 5.6–6.9 %; 3 and 6 runs)" in texts(app)
     assert (tiles(app)["Regressed"], tiles(app)["Improved"], tiles(app)["Unclear"]) == ("1", "0", "0")
+
+
+def test_all_configurations_of_a_verdict_are_one_click_away(open_page: OpenPage, data_dir: Path) -> None:
+    fine = a.records([8000.0], "alone", flavor="f2")
+    recorded(data_dir, *version("r1.10", GOOD, 0), *version("r1.11", BAD, 1), *fine)
+
+    app = open_page("home")
+    link = next(link for link in app.page_link if link.label == "Regression (1)")
+    history = open_page("history", **dict(parse_qsl(link.proto.query_string)))
+
+    assert list(table(history)["Verdict"]) == ["Regression"]
+
+
+def test_a_record_opens_its_run(open_page: OpenPage, data_dir: Path) -> None:
+    fast = a.record("fast", throughputs=[1100.0] * 8)
+    newest = replace(fast.run, created_at=NOW, started_at=NOW, ended_at=NOW, duration_s=1800.0)
+    recorded(data_dir, *a.records([8000.0, 8200.0], "old"), replace(fast, run=newest))
+    app = open_page("home")
+
+    app.session_state["records"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    app.run()
+
+    assert app.query_params["run"] == "fast"
 
 
 def test_an_improvement_is_said_in_chinese_too(open_page: OpenPage, data_dir: Path) -> None:
@@ -117,8 +141,8 @@ def test_node_hours_cost_what_the_profile_says_and_rehearsals_nothing(open_page:
 
     real, rehearsals = (open_page("home", region=region) for region in ("cn-north-9", "cn-north-9~rehearsal"))
 
-    assert "50.00 EUR" in real.metric[-1].help
-    assert "EUR" not in rehearsals.metric[-1].help
+    assert real.metric[-1].delta == "50.00 EUR"
+    assert not rehearsals.metric[-1].delta
     assert "Rehearsal" in texts(rehearsals)
 
 

@@ -6,9 +6,12 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from pages._ui.leaderboard.block_columns import DEFAULT_COLUMNS
+from pages._ui.leaderboard.tv import sparkline
 from pages._ui.shell.tables import NARROW
 from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
@@ -82,26 +85,8 @@ def test_a_long_benchmark_leads_to_all_its_configurations(open_page: OpenPage, d
     assert any(link.label == "All benchmarks" for link in whole.page_link)
 
 
-def test_what_regressed_stands_below_its_benchmark(open_page: OpenPage, data_dir: Path) -> None:
-    before = a.records([9000 + n for n in range(10)], "old", framework_version="r1")
-    after = [
-        a.record(
-            f"new-{n}",
-            throughputs=[(8000 + n) / 8] * 8,
-            framework_version="r2",
-            created_at=a.T0 + timedelta(days=1 + n),
-        )
-        for n in range(10)
-    ]
-    Warehouse(data_dir / "warehouse.duckdb").rebuild([*before, *after])
-
-    app = open_page("leaderboard")
-
-    assert "Regression -11.1 %" in texts(app)
-    assert any("modelarts.kat1.8xlarge · 1 × 8" in link.label.replace("\\", "") for link in app.page_link)
-
-
-def test_badges_follow_the_ruleset_and_the_hardware_that_the_reader_chose(open_page: OpenPage, data_dir: Path) -> None:
+def regressed(data_dir: Path, *others: RunRecord) -> None:
+    """A version that is slower than the one before it."""
     before = a.records([9000 + n for n in range(10)], "old", framework_version="r1")
     after = [
         a.record(
@@ -109,15 +94,50 @@ def test_badges_follow_the_ruleset_and_the_hardware_that_the_reader_chose(open_p
         )
         for n in range(10)
     ]
-    other = a.records([9000], "other", flavor="f2")
-    Warehouse(data_dir / "warehouse.duckdb").rebuild([*before, *after, *other])
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*before, *after, *others])
 
-    stored, strict = open_page("leaderboard"), open_page("leaderboard", ruleset="ieee-2937-2022", invalid="1")
-    elsewhere = open_page("leaderboard", flavor="f2")
 
-    assert "Regression -11.1 %" in texts(stored)
-    assert "Regression" not in texts(strict), "no run is valid by this ruleset"
-    assert "Regression" not in texts(elsewhere)
+def badges(app: AppTest) -> dict[str, list[str]]:
+    """What the first table's rows say of their change, by version; None where they say nothing."""
+    first = table(app)
+    return dict(zip(first["Version"], first["Against baseline"], strict=True)) if "Against baseline" in first else {}
+
+
+def test_what_regressed_says_so_in_the_row_of_its_newest_version(open_page: OpenPage, data_dir: Path) -> None:
+    regressed(data_dir)
+
+    app = open_page("leaderboard")
+
+    assert list(badges(app)["r2"]) == ["▼ -11.1 %"]
+    assert badges(app)["r1"] is None
+
+
+def test_badges_follow_the_ruleset_and_the_filters_that_the_reader_chose(open_page: OpenPage, data_dir: Path) -> None:
+    regressed(data_dir, *a.records([9000], "other", flavor="f2"))
+
+    strict = open_page("leaderboard", ruleset="ieee-2937-2022", invalid="1")
+    elsewhere, older = open_page("leaderboard", flavor="f2"), open_page("leaderboard", version="r1")
+
+    assert not badges(strict), "no run is valid by this ruleset"
+    assert not badges(elsewhere)
+    assert not badges(older), "the older version has not changed"
+
+
+def test_a_wall_screen_has_interval_newest_runs_and_what_changed(open_page: OpenPage, data_dir: Path) -> None:
+    regressed(data_dir)
+
+    newest = open_page("leaderboard", tv="1").table[0].value.iloc[1]
+
+    assert newest["Against baseline"] == ":red-badge[▼ -11.1 %]"
+    assert newest["95 % interval"] == "8,002.3 – 8,006.7"
+    assert newest["Newest runs"] == "▁▂▃▃▄▅▆▆▇█"
+
+
+@pytest.mark.parametrize(
+    ("values", "line"), [([], "–"), ([5.0], "–"), ([5.0, 5.0], "▁▁"), ([1.0, 2.0, 3.0], "▁▅█"), ([3.0, 1.0], "█▁")]
+)
+def test_a_line_of_letters_begins_at_the_least_value(values: list[float], line: str) -> None:
+    assert sparkline(values) == line
 
 
 def test_a_link_with_an_order_still_opens_the_list(open_page: OpenPage, used: Path) -> None:

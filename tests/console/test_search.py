@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import WayIn, local_actor
+from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.saved import SavedView
 from pages._ui.shell.core import core
 from tests import records as a
@@ -32,6 +33,14 @@ def test_a_part_of_a_name_or_id_finds_what_it_names(open_page: OpenPage, used: P
     assert used.exists()
 
     assert any(found in label for label in results(open_page("health"), text))
+
+
+def test_a_configuration_is_found_by_its_model_and_leads_to_its_page(open_page: OpenPage, data_dir: Path) -> None:
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(a.records([9000.0, 9010.0, 9020.0], "fast", flavor="f1"))
+
+    app = open_page("health")
+
+    assert any(label.replace("\\", "").startswith("resnet50_v1.5 · r1.10 · f1") for label in results(app, "resnet"))
 
 
 def test_a_saved_view_is_found_by_its_name(open_page: OpenPage, used: Path) -> None:

@@ -6,9 +6,10 @@ from aisbench_core.formats import MISSING, money, nodes_and_cards, number, signe
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware
-from aisbench_core.warehouse.answers.histories import Outcome, Trend, TrendRow
+from aisbench_core.warehouse.answers.histories import Trend, TrendRow
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.history import trend_charts
+from pages._ui.history.choice import SIGNS
 from pages._ui.home.changes import BADGES
 from pages._ui.leaderboard.rows import run_cells
 from pages._ui.scaling import curve_charts
@@ -24,7 +25,6 @@ from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 NUMBERS = ("median", "per_card", "rank", "relation", "valid")  # at the top of the page
-SIGNS = {Outcome.REGRESSION: "▼", Outcome.IMPROVEMENT: "▲", Outcome.NO_CHANGE: "✓"}  # in the browser's tab
 RATES = ("median", "per_card")
 MAX_TRENDS = 1000  # of one benchmark, flavor and node count, among which the row's is looked for
 VISIBLE = 12  # rows of the table of runs that are visible at a time

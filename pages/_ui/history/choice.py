@@ -6,7 +6,7 @@ import streamlit as st
 
 from aisbench_core.formats import clipped, short
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.answers.histories import History, MetricHistory, TrendRow, VersionField
+from aisbench_core.warehouse.answers.histories import History, MetricHistory, Outcome, TrendRow, VersionField
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
@@ -15,6 +15,7 @@ from pages._ui.shell.formats import whole_name
 from pages._ui.shell.words import t
 
 MAX_GROUPS = 200  # how many groups the picker offers, the latest ones; filters reach the others
+SIGNS = {Outcome.REGRESSION: "▼", Outcome.IMPROVEMENT: "▲", Outcome.NO_CHANGE: "✓"}  # in the browser's tab
 AXES = ("time", "version")  # along what a metric may be drawn
 
 

@@ -1,22 +1,26 @@
 """All groups of the filters with their verdicts, the worst first; a click on one opens its history."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.formats import MISSING, clipped, nodes_and_cards, short, signed
-from aisbench_core.warehouse.answers.histories import Regressions, TrendVerdict
+from aisbench_core.warehouse.answers.histories import Outcome, Regressions, TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
+from pages._ui.history.choice import SIGNS
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import interval, when
 from pages._ui.shell.navigation import HISTORY, link
 from pages._ui.shell.row_keys import show_openable
+from pages._ui.shell.status import title_tab
 from pages._ui.shell.tables import Width
 from pages._ui.shell.words import t
 
+OUTCOME = "outcome"  # parameter of the URL
 SIZE = 25  # rows of a page
 MAX_LETTERS = 2000  # of a cell: its column cuts it earlier, and a double click shows it
 
@@ -38,8 +42,14 @@ def show_all_groups(query: BoardQuery, region: RegionFacts) -> None:
     """One page of groups as a table. The verdicts are of all groups, since the worst come first."""
     with st.spinner(t("home.reading"), show_time=True):
         regressions = cached(core().warehouse.regressions, query)
-    pages = url.Pages("groups", regressions.total, SIZE)
-    shown = regressions.groups[pages.offset : pages.offset + SIZE]
+    regressed = sum(group.verdict.outcome is Outcome.REGRESSION for group in regressions.groups)
+    title_tab(f"{SIGNS[Outcome.REGRESSION]} {regressed:,} {t('menu.history')}" if regressed else t("menu.history"))
+    found = _choose_outcomes(regressions)
+    if not found:
+        st.info(t("history.no_group"), icon=":material/search:")
+        return
+    pages = url.Pages("groups", len(found), SIZE)
+    shown = found[pages.offset : pages.offset + SIZE]
     selections = [{"region": region_key(region), "group": each.row.group.id} for each in shown]
     widths: dict[str, Width] = {t("board.model"): 130, t("board.parameters"): 150}
     rows = _cells(shown, query, regressions)
@@ -48,7 +58,21 @@ def show_all_groups(query: BoardQuery, region: RegionFacts) -> None:
     st.caption(t("history.groups_legend", total=f"{regressions.total:,}", tests=regressions.tests))
 
 
-def _cells(shown: tuple[TrendVerdict, ...], query: BoardQuery, regressions: Regressions) -> list[dict[str, Any]]:
+def _choose_outcomes(regressions: Regressions) -> Sequence[TrendVerdict]:
+    """The groups with one of the verdicts that the URL names; all of them where it names none."""
+    chosen = url.choices(
+        OUTCOME,
+        t("history.outcome"),
+        [outcome.name.lower() for outcome in Outcome],
+        lambda name: t(f"outcome.{name}"),
+        resets=["groups"],
+        width=400,
+        placeholder=t("history.every_outcome"),
+    )
+    return [group for group in regressions.groups if not chosen or group.verdict.outcome.name.lower() in chosen]
+
+
+def _cells(shown: Sequence[TrendVerdict], query: BoardQuery, regressions: Regressions) -> list[dict[str, Any]]:
     fingerprints = tuple(group.row.group.fingerprint for group in shown)
     parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=regressions.rehearsal)
     return [_row(group, parameters.get(group.row.group.fingerprint, "")) for group in shown]

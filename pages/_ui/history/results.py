@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, number, p_value, percent, short, signed
+from aisbench_core.formats import MISSING, nodes_and_cards, number, p_value, percent, short, signed
 from aisbench_core.warehouse.answers.histories import (
     BaselineReason,
     History,
@@ -19,6 +19,7 @@ from aisbench_core.warehouse.answers.histories import (
 from aisbench_core.warehouse.answers.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.history import trend_charts
+from pages._ui.history.choice import SIGNS
 from pages._ui.runs.validity import id_of, show_rules
 from pages._ui.shell import charts
 from pages._ui.shell.core import core
@@ -27,6 +28,7 @@ from pages._ui.shell.formats import hundredfold, interval, rounded, summary_text
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import CONFIGURATION, LIVE, link
 from pages._ui.shell.row_keys import show_openable
+from pages._ui.shell.status import title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
@@ -46,6 +48,10 @@ def show_regression(history: History) -> None:
     """Whether the newest runs regressed, and in which metrics."""
     regression_verdict = history.verdict
     box, icon = OUTCOMES[regression_verdict.outcome]
+    group = history.row.group
+    where = (group.flavor or group.pool_id, nodes_and_cards(group.node_count, group.cards_per_node))
+    name = " · ".join(filter(None, (history.row.model or history.row.workload, *where)))
+    title_tab(f"{SIGNS.get(regression_verdict.outcome, '')} {name}".strip())
     text = f"**{t(f'outcome.{regression_verdict.outcome.name.lower()}')}**"
     if regression_verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
         text = " – ".join(filter(None, (text, "; ".join(_news(regression_verdict)))))

@@ -1,5 +1,7 @@
 """Which benchmarks changed against their baselines, the worst first, each as one sentence that can be sent on."""
 
+from collections import Counter
+
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
@@ -49,8 +51,15 @@ def show_changed(regressions: Regressions, region: RegionFacts) -> None:
     parameters = cached(core().warehouse.distinctions, region.region, fingerprints, rehearsal=region.rehearsal)
     for group in listed:
         _show_group(group, group_title(group.row, parameters), region)
-    label = t("home.all_benchmarks", count=f"{regressions.total:,}")
-    navigation.link(navigation.HISTORY, label, {"region": region_key(region)})
+    counts = Counter(group.verdict.outcome for group in regressions.groups)
+    with st.container(horizontal=True):
+        label = t("home.all_benchmarks", count=f"{regressions.total:,}")
+        navigation.link(navigation.HISTORY, label, {"region": region_key(region)})
+        for outcome in LISTED:
+            if counts[outcome]:
+                name = outcome.name.lower()
+                label = f"{t(f'outcome.{name}')} ({counts[outcome]:,})"
+                navigation.link(navigation.HISTORY, label, {"region": region_key(region), "outcome": name})
 
 
 def _is_news(verdict: RegressionVerdict) -> bool:

@@ -22,8 +22,8 @@ from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import local, when
+from pages._ui.shell.row_keys import show_openable
 from pages._ui.shell.status import title_tab
-from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 SECONDS = 30  # between refreshes
@@ -34,6 +34,7 @@ TILES = ("regressed", "improved", "unclear", "running", "failures", "node_hours"
 Tiles = Mapping[str, DeltaGenerator]
 
 LISTED = 5  # active runs, and failed ones, that are shown; the page of runs has all
+VISIBLE = 10  # records that are visible at a time
 MOST_FAILED = 100  # how many failed runs are looked at for those since yesterday
 
 
@@ -116,12 +117,21 @@ def _count_launches(tiles: Tiles, launches: _Launches | None) -> None:
 
 def _count_hours(tiles: Tiles, usage: Sequence[Usage], *, rehearsal: bool) -> None:
     hours, spent = _hours(usage, rehearsal=rehearsal)
-    _fill(tiles, "node_hours", hours, note=f" {spent}")
+    _fill(tiles, "node_hours", hours, spent=spent)
 
 
-def _fill(tiles: Tiles, name: str, value: str, note: str = "") -> None:
+def _fill(tiles: Tiles, name: str, value: str, spent: str = "") -> None:
     # Their labels are short, so that none is cut at 1280 pixels; the help has the whole sentence.
-    tiles[name].metric(t(f"home.tile_{name}"), value, border=True, help=t(f"home.tile_{name}_help", days=DAYS) + note)
+    tiles[name].metric(
+        t(f"home.tile_{name}"),
+        value,
+        delta=spent or None,
+        delta_color="off",
+        delta_arrow="off",
+        border=True,
+        height="stretch",
+        help=t(f"home.tile_{name}_help", days=DAYS) + (f" {t('home.spent', money=spent)}" if spent else ""),
+    )
 
 
 def _hours(usage: Sequence[Usage], *, rehearsal: bool) -> tuple[str, str]:
@@ -130,7 +140,7 @@ def _hours(usage: Sequence[Usage], *, rehearsal: bool) -> tuple[str, str]:
     by_flavor = {(used.profile, used.flavor): used.node_hours for used in usage}
     spent = {} if rehearsal else core().regions.cost(by_flavor)
     amounts = [money(amount, currency) for currency, amount in spent.items()]
-    return hours, " + ".join(amounts) and t("home.spent", money=" + ".join(amounts))
+    return hours, " + ".join(amounts)
 
 
 def _show_runs(title: str, none: str, runs: Sequence[Run], *, total: int) -> None:
@@ -169,5 +179,7 @@ def _show_records(activity: RegionActivity, region: RegionFacts) -> None:
             t("history.at"): when(record.at, "%Y-%m-%d %H:%M"),
         }
         rows.append(row)
-    show_table(rows, t("home.records", days=DAYS))
+    selections = [{"run": record.run_id} for record in activity.records]
+    title = t("home.records", days=DAYS)
+    show_openable(rows, title, navigation.LIVE, selections, key="records", visible=VISIBLE)
     navigation.link(navigation.LEADERBOARD, t("menu.leaderboard"), {"region": region_key(region)})

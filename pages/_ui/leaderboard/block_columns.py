@@ -11,6 +11,7 @@ from aisbench_core.model import Origin
 from aisbench_core.model.columns import medians
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware, ties
 from aisbench_core.warehouse.answers.compared import RunDot
+from aisbench_core.warehouse.answers.histories import Outcome, TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.shell import url
 from pages._ui.shell.errors import plain
@@ -31,6 +32,7 @@ _TITLES = {
     "throughput": "board.block_median",
     "per_card": "board.block_per_card",
     "relation": "board.relation",
+    "change": "board.change",
     "interval": "board.interval",
     "runs": "board.runs",
     "trend": "board.trend",
@@ -44,15 +46,25 @@ _TITLES = {
     "reason": "board.reason",
 }
 
-# What fits into a window of 1280 pixels. `parameters` is there only where rows differ in nothing else.
+# What fits into a window of 1280 pixels. `parameters` is there only where rows differ in nothing else, `change` only
+# where a row regressed or improved.
 DEFAULT_COLUMNS = (
     *("rank", "flavor", "size", "version", "throughput", "per_card"),
-    *("relation", "interval", "runs", "trend", "parameters"),
+    *("relation", "change", "interval", "runs", "trend", "parameters"),
 )
+# A sign and a colour for what is news: the sign says it to those who cannot tell the colours apart.
+CHANGES = {Outcome.REGRESSION: ("▼", "red"), Outcome.IMPROVEMENT: ("▲", "green")}
+_COLOURS = dict(CHANGES.values())
+
 _OF_INVALID = ("not_valid", "reason")  # what the reader asks for by including runs that are not valid
 
 # Headers that are wider than their numbers have a short one; their help has the whole name.
-_SHORT = {"size": "board.block_size", "runs": "board.block_runs", "trend": "board.block_trend"}
+_SHORT = {
+    "change": "board.block_change",
+    "size": "board.block_size",
+    "runs": "board.block_runs",
+    "trend": "board.block_trend",
+}
 
 _TICKS = 34  # the column of boxes to tick, with the table's edges
 _MAX_WIDTH = {"flavor": 200, "reason": 260}
@@ -60,6 +72,7 @@ _LONGEST = 150  # of other texts
 _GRAPHS = {"throughput": (92, 150), "trend": (50, 110)}  # drawn columns: they share what the others leave
 _LEAST = 46  # of texts: "Rank" and "Runs" need it
 _LEAST_FLAVOR = 120  # long names give way to other columns; a double click on the cell shows them whole
+_CHIP = 14  # what a coloured chip adds to its text on both sides, in pixels
 _SCALE = 0.97  # cells hold digits, dots and blanks, which are narrower than the letter that `text_width` reckons with
 
 
@@ -72,8 +85,10 @@ def choose_columns(query: BoardQuery) -> list[str]:
         )
 
 
-def block_cells(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]]) -> list[dict[str, Any]]:
-    """All cells of each row by the names of their columns; `dots` are its newest runs."""
+def block_cells(
+    rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], changes: Mapping[str, TrendVerdict]
+) -> list[dict[str, Any]]:
+    """All cells of each row by the names of their columns; by its latest run, its newest runs and what changed."""
     best, same_framework = rows[0], framework_of(rows)
     return [
         {
@@ -84,7 +99,8 @@ def block_cells(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]]) 
             "throughput": rounded(row.throughput),
             "per_card": rounded(row.per_card),
             "relation": relation(row, best),
-            "interval": MISSING if row.ci_low is None else f"{number(row.ci_low)} – {number(row.ci_high)}",
+            **({"change": [change_text(found)]} if (found := changes.get(row.latest_run_id)) else {}),
+            "interval": interval_text(row),
             "runs": row.runs,
             "trend": [dot.throughput for dot in dots[row.latest_run_id]],
             "cv": hundredfold(row.cv),
@@ -100,6 +116,40 @@ def block_cells(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]]) 
     ]
 
 
+def interval_text(row: BoardRow) -> str:
+    """The 95 % interval of its mean."""
+    return MISSING if row.ci_low is None else f"{number(row.ci_low)} – {number(row.ci_high)}"
+
+
+def change_text(found: TrendVerdict) -> str:
+    """Which way its newest version went against the baseline, and by how much; the metric, unless it is throughput."""
+    metric = found.verdict.decisive
+    name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
+    change = signed(metric.difference.change, 1) if metric and metric.difference else ""
+    return " ".join(filter(None, (CHANGES[found.verdict.outcome][0], change, name)))
+
+
+def changes_of(rows: Sequence[BoardRow], trends: Iterable[TrendVerdict]) -> dict[str, TrendVerdict]:
+    """What regressed or improved, by the latest run of the row with the trend's newest version.
+
+    A trend spans versions, of which the filters may leave older ones only: these have not changed."""
+    found = {}
+    for trend in trends:
+        own = [row for row in rows if _is_newest_of(row, trend)]
+        if own and trend.verdict.outcome in CHANGES:
+            newest = max(own, key=lambda row: (row.latest_at is not None, row.latest_at))
+            found[newest.latest_run_id] = trend
+    return found
+
+
+def _is_newest_of(row: BoardRow, trend: TrendVerdict) -> bool:
+    group = trend.row.group
+    names = ("fingerprint", "throughput_unit", "synthetic_data", "origin")
+    hardware_names = ("flavor", "pool_id", "node_count", "cards_per_node")
+    is_newest = row.framework_version == trend.verdict.candidate or row.latest_run_id == trend.row.latest_run_id
+    return is_newest and all(getattr(row, name) == getattr(group, name) for name in (*names, *hardware_names))
+
+
 def rank_cells(rows: Sequence[BoardRow]) -> list[str]:
     """Each row's rank, and a letter for each set of ties that it is in: rows that share a letter tie."""
     letters = dict(zip(ties(rows), ascii_lowercase, strict=False))
@@ -113,7 +163,7 @@ def rank_cells(rows: Sequence[BoardRow]) -> list[str]:
 
 def _why_unranked(row: BoardRow) -> str:
     """Nobody verified imported results: whoever misses their rank sees that, without a column of origins."""
-    return t("origin.imported") if row.origin is Origin.IMPORTED and row.runs else MISSING
+    return t("board.unranked") if row.origin is Origin.IMPORTED and row.runs else MISSING
 
 
 def framework_of(rows: Iterable[BoardRow]) -> str:
@@ -123,11 +173,10 @@ def framework_of(rows: Iterable[BoardRow]) -> str:
 
 
 def relation(row: BoardRow, best: BoardRow) -> str:
-    """Its median against the best one's; rows that may be the fastest as well say so."""
+    """Its median against the best one's. That it may be the fastest as well is said by its rank."""
     if row is best or row.throughput is None or not best.throughput:
         return MISSING if row.throughput is None else t("board.is_best")
-    change = signed(row.throughput / best.throughput - 1, 1)
-    return t("board.may_be_best", change=change) if row.rank_from == 1 else change
+    return signed(row.throughput / best.throughput - 1, 1)
 
 
 def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -147,6 +196,11 @@ def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[
         # From zero on: a bar that begins elsewhere makes small differences look large.
         config[_title("throughput")] = st.column_config.ProgressColumn(
             min_value=0, max_value=max(values), format=number_format(values), width=widths["throughput"]
+        )
+    if "change" in present:
+        texts = {text: _COLOURS[text[0]] for row in cells for text in row.get("change", ())}
+        config[_title("change")] = st.column_config.MultiselectColumn(
+            options=[*texts], color=[*texts.values()], width=widths["change"]
         )
     for name in present:
         config[_title(name)] |= {"label": _header(name), "help": _help(name)}
@@ -172,6 +226,8 @@ def _title(name: str) -> str:
 def _help(name: str) -> str | None:
     if name == "trend":
         return t("board.trend_help", count=NEWEST)
+    if name == "change":
+        return t("board.change_help")
     return t("board.flavor_help") if name == "flavor" else t(_TITLES[name]) if name in _SHORT else None
 
 
@@ -183,7 +239,10 @@ def _widths(cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[st
     """Pixels of each column: as wide as its longest text; bars and lines share what is left of a narrow window."""
     texts = {name: [_header(name), *(_text(row.get(name)) for row in cells)] for name in names if name not in _GRAPHS}
     widths = {
-        name: min(_MAX_WIDTH.get(name, _LONGEST), max(_LEAST, round(_SCALE * max(map(text_width, values)))))
+        name: min(
+            _MAX_WIDTH.get(name, _LONGEST),
+            max(_LEAST, round(_SCALE * max(map(text_width, values)))) + (_CHIP if name == "change" else 0),
+        )
         for name, values in texts.items()
     }
     graphs = [name for name in names if name in _GRAPHS]
@@ -197,4 +256,6 @@ def _widths(cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[st
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return " ".join(value)
     return f"{value:,}" if isinstance(value, int | float) else str(value or "")

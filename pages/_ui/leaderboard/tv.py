@@ -1,18 +1,31 @@
 """The leaderboard on a wall screen (`tv=1`): large type, no controls, refreshed by itself."""
 
+from collections.abc import Mapping, Sequence
+
 import streamlit as st
 
-from aisbench_core.formats import clipped, nodes_and_cards, number
+from aisbench_core.formats import MISSING, clipped, nodes_and_cards, number
 from aisbench_core.warehouse.answers.boards import BenchmarkBoard, hardware
+from aisbench_core.warehouse.answers.compared import RunDot
+from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.leaderboard.block_columns import rank_cells, relation
-from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title
+from pages._ui.leaderboard.block_columns import (
+    CHANGES,
+    change_text,
+    changes_of,
+    interval_text,
+    rank_cells,
+    relation,
+)
+from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title, trends_of
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
 
 SECONDS = 30  # between refreshes
+NEWEST = 12  # runs of a sparkline
+BARS = "▁▂▃▄▅▆▇█"  # letters, unlike drawings, grow with the type
 ROWS = 5  # of each benchmark: more cannot be read from across a room
 
 # Real HTML tables follow the size of the page's type; those that can be sorted are drawn at a fixed size. The filters
@@ -44,15 +57,20 @@ def _refreshed(query: BoardQuery) -> None:
         parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
         if not page.rows:
             st.info(t("board.no_match"), icon=":material/search:")
+        rows = tuple(row for block in page.rows for row in block.rows)
+        newest = cached(core().warehouse.newest_dots, query, rows, NEWEST)
+        changes = changes_of(rows, trends_of(query))
         for block in page.rows:
             st.markdown(benchmark_title(block, parameters))
-            _show_block(block)
+            _show_block(block, newest, changes)
         hidden = max(0, page.total - BLOCKS)
         notes = [t("home.updated", at=when(core().clock(), "%H:%M:%S"))]
         st.caption(" · ".join([*notes, *([t("board.more_benchmarks", count=hidden)] if hidden else [])]))
 
 
-def _show_block(block: BenchmarkBoard) -> None:
+def _show_block(
+    block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]], changes: Mapping[str, TrendVerdict]
+) -> None:
     cells = [
         {
             t("board.rank"): rank,
@@ -61,8 +79,24 @@ def _show_block(block: BenchmarkBoard) -> None:
             t("board.version"): plain(clipped(f"{row.framework} {row.framework_version}")),
             t("board.block_median"): f"**{number(row.throughput)}**",
             t("board.relation"): relation(row, block.rows[0]),
+            t("board.change"): _badge(changes.get(row.latest_run_id)),
+            t("board.interval"): interval_text(row),
             t("board.runs"): str(row.runs),
+            t("board.trend"): sparkline([dot.throughput for dot in newest[row.latest_run_id]]),
         }
         for row, rank in zip(block.rows, rank_cells(block.rows), strict=True)
     ]
     st.table(cells, hide_index=True)
+
+
+def _badge(found: TrendVerdict | None) -> str:
+    return f":{CHANGES[found.verdict.outcome][1]}-badge[{plain(change_text(found))}]" if found else MISSING
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Values as letters of different height, the least one as the lowest; of less than two there is no line."""
+    least, most = min(values, default=0.0), max(values, default=0.0)
+    if len(values) < 2:
+        return MISSING
+    steps = len(BARS) - 1
+    return "".join(BARS[round(steps * (value - least) / (most - least)) if most > least else 0] for value in values)

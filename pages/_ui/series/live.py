@@ -31,7 +31,6 @@ def follow_series(series_id: str) -> None:
     title.title(t("series.title"))  # until it is known that there is such a series
     matrix = core().series.matrix(series_id)
     title.title(plain(series_title(matrix)))
-    title_tab(series_title(matrix))
     st.caption(series_facts(matrix))
     _show_actions(matrix)
     if matrix.can_stop and matrix.hours.budget is not None:
@@ -65,6 +64,7 @@ def _series(series_id: str, had_ended: bool) -> None:
     with errors_shown():
         matrix = core().series.matrix(series_id)
         _redraw_if_changed(matrix, had_ended)
+        title_tab(f"{_sign(matrix)} {series_title(matrix)}")
         series_badge(matrix)
         show_progress(matrix)
         _show_warnings(matrix)
@@ -82,6 +82,13 @@ def _series(series_id: str, had_ended: bool) -> None:
             _show_events(matrix)
         if not had_ended:
             st.caption(t("live.updated", at=when(core().clock(), "%H:%M:%S")))
+
+
+def _sign(matrix: Matrix) -> str:
+    """How far it is, for the browser's tab."""
+    if not matrix.is_settled:
+        return f"▶ {matrix.done}/{len(matrix.cells)}"
+    return "✓" if not matrix.lost else f"✗ {matrix.lost}"
 
 
 def _redraw_if_changed(matrix: Matrix, had_ended: bool) -> None:
