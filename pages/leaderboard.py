@@ -36,7 +36,7 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", ke
 board.show_active_filters()
 saved_views.show_missing()
 show_rehearsal(region)
-trends = blocks.known_trends(query) if view == "blocks" else ()
+trends = blocks.trends_if_read(query) if view == "blocks" else ()
 if view == "blocks":
     ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names, trends or ())
 else:

@@ -14,6 +14,7 @@ from pages._ui.shell.preloading import loaded
 from pages._ui.shell.row_keys import install_row_keys
 from pages._ui.shell.status import show_processes, show_read_only, title_tab
 from pages._ui.shell.tables import install_table_keys
+from pages._ui.shell.uploads import install_named_zones
 from pages._ui.shell.words import choose_language, show_languages, t
 
 
@@ -55,6 +56,7 @@ with st.sidebar:
         show_processes()
 install_row_keys()
 install_table_keys()
+install_named_zones()
 with loaded(page.url_path), errors_shown(), suppress(PageEnd):
     # Before the page runs: the first thing that it stores would fail with an error that explains nothing.
     if page.url_path in STORING:

@@ -15,7 +15,7 @@ from aisbench_core.settings import HOME
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.test_looks import grave_violations
+from tests.browser.test_looks import axe_violations
 from tests.browser.visit import OpenWindow
 from tests.series_bench import PROFILE
 
@@ -81,7 +81,7 @@ def test_a_run_is_reproduced_after_one_saw_what_is_not_as_it_was(console: Consol
     assert (told["Code (SHA-256)"]["Verdict"], told["Code (SHA-256)"]["Then"]) == ("≠ different", "c0de" * 16)
     assert told["Manifest (SHA-256)"]["Note"] == "was not recorded then"
     expect(visit.page.get_by_text(re.compile(r"On profile quiet: 1\d same, \d different, \d unknown"))).to_be_visible()
-    assert grave_violations(visit) == []
+    assert axe_violations(visit) == []
     visit.picture("reproduce")
     visit.keyed("reproduce-yes").get_by_role("button").dblclick()
 

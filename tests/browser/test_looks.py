@@ -32,7 +32,6 @@ FIRST_ROW_PX = 400
 LINE_PX = 48
 """Height of one line of controls."""
 
-GRAVE = {"serious", "critical"}
 EMPTY_PAGES = {
     "home": "/home",
     "configure": "/configure",
@@ -217,7 +216,7 @@ def assert_looks_right(visit: Visit, name: str) -> None:
         visit.widen(width)
         assert_fits(visit)
         visit.picture(f"{name}-{width}")
-    assert grave_violations(visit) == []
+    assert axe_violations(visit) == []
     assert visit.troubles() == []
 
 
@@ -226,13 +225,12 @@ def assert_fits(visit: Visit) -> None:
     visit.page.wait_for_function(FITS)
 
 
-def grave_violations(visit: Visit) -> list[str]:
-    """What axe finds that would keep somebody from using the page: the rule, and where."""
+def axe_violations(visit: Visit) -> list[str]:
+    """What axe finds, however small: the rule, and where."""
     found: list[dict[str, Any]] = Axe().run(visit.page).response["violations"]
     return [
         f"{rule['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
         for rule in found
-        if rule["impact"] in GRAVE
         for node in rule["nodes"]
     ]
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.test_looks import assert_fits, grave_violations
+from tests.browser.test_looks import assert_fits, axe_violations
 from tests.browser.visit import OpenWindow
 
 OLD, NEW = "r1.10 · modelarts.kat1.8xlarge · 8 cards per node", "r1.11 · modelarts.kat1.8xlarge · 8 cards per node"
@@ -49,7 +49,7 @@ def test_versions_are_laid_over_each_other_and_a_reload_keeps_them(console: Cons
     assert visit.column("Prediction for other node counts", "Basis") == ["extrapolated"] * 3
     expect(visit.page.get_by_label(re.compile("^Throughput over the number of nodes"))).to_be_visible()
     assert_fits(visit)
-    assert grave_violations(visit) == []
+    assert axe_violations(visit) == []
     assert visit.troubles() == []
 
 
@@ -63,5 +63,5 @@ def test_a_slow_card_is_found_on_the_map_and_in_the_list(console: ConsoleProcess
     assert (listed["Node"], listed["Card"], listed["Rank"]) == ("1", "5", "13")
     expect(visit.page.get_by_label(re.compile("^Each card.s throughput against"))).to_be_visible()
     assert_fits(visit)
-    assert grave_violations(visit) == []
+    assert axe_violations(visit) == []
     assert visit.troubles() == []

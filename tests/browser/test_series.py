@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Locator, expect
 
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.test_looks import assert_fits, grave_violations
+from tests.browser.test_looks import assert_fits, axe_violations
 from tests.browser.visit import OpenWindow, Visit
 
 SERIES_MS = 240_000
@@ -48,7 +48,7 @@ def test_a_draft_becomes_a_series_that_is_measured_while_the_page_looks_on(
     expect(links).to_have_count(2)
     assert re.match(r"live\?run=r", links.first.get_attribute("href") or "")
     assert_fits(visit)
-    assert grave_violations(visit) == []
+    assert axe_violations(visit) == []
     visit.picture("series-done")
     visit.page.get_by_role("link", name="All series").click()
     expect(visit.page.get_by_role("heading", level=1, name="Series", exact=True)).to_be_visible()

@@ -52,8 +52,9 @@ def show_blocks(query: BoardQuery, names: Sequence[str], trends: Sequence[TrendV
     changes, ticked = block_columns.changes_of(rows, trends), []
     for block in page.rows:
         distinction = parameters.get(block.rows[0].fingerprint, "")
+        name = benchmark_name(block, parameters)
         st.markdown(benchmark_title(block, parameters), help=whole_name(distinction, 80))
-        ticked += _show_table(block, block_columns.block_cells(block.rows, newest, changes), names)
+        ticked += _show_table(block, name, block_columns.block_cells(block.rows, newest, changes), names)
         if block.total > len(block.rows):
             label = t("board.all_configurations", count=f"{block.total:,}")
             link(LEADERBOARD, label, _all_of(block), icon=":material/list:")
@@ -67,7 +68,7 @@ def show_blocks(query: BoardQuery, names: Sequence[str], trends: Sequence[TrendV
     return bool(ticked)
 
 
-def known_trends(query: BoardQuery) -> Sequence[TrendVerdict] | None:
+def trends_if_read(query: BoardQuery) -> Sequence[TrendVerdict] | None:
     """Verdicts on all trends of the region, if this session has read them; the first reading may take seconds."""
     read = st.session_state.get(READ)
     return trends_of(query) if read and read[0] == _tested(query) else None
@@ -75,8 +76,7 @@ def known_trends(query: BoardQuery) -> Sequence[TrendVerdict] | None:
 
 def read_trends(query: BoardQuery) -> None:
     """Read the verdicts and draw the page again with them; the page calls it last, when its rows can be seen."""
-    with st.spinner(t("home.reading"), show_time=True):
-        trends_of(query)
+    trends_of(query)
     st.session_state[READ] = (_tested(query),)
     st.rerun()
 
@@ -88,11 +88,17 @@ def _tested(query: BoardQuery) -> BoardQuery:
 
 def trends_of(query: BoardQuery) -> Sequence[TrendVerdict]:
     """Verdicts on all trends of the query's region."""
-    return cached(core().warehouse.regressions, _tested(query)).groups
+    with st.spinner(t("home.reading"), show_time=True):  # after new results, those of a large region take seconds
+        return cached(core().warehouse.regressions, _tested(query)).groups
 
 
 def benchmark_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:
     """The benchmark in one line of Markdown, with the unit of its numbers."""
+    return f"**{plain(benchmark_name(block, parameters))}** · {plain(t.unit(block.rows[0].throughput_unit))}"
+
+
+def benchmark_name(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:
+    """What tells the benchmark from all others, in one line."""
     best = block.rows[0]
     data = t("board.synthetic") if best.synthetic_data else best.dataset
     named = (
@@ -101,7 +107,7 @@ def benchmark_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str
         framework_of(block.rows),
         clipped(parameters.get(best.fingerprint, ""), 80),
     )
-    return f"**{plain(' · '.join(filter(None, named)))}** · {plain(t.unit(best.throughput_unit))}"
+    return " · ".join(filter(None, named))
 
 
 def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
@@ -109,7 +115,9 @@ def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
     return {**others, "show": "groups", "benchmark": block.rows[0].fingerprint}
 
 
-def _show_table(block: BenchmarkBoard, cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[BoardRow]:
+def _show_table(
+    block: BenchmarkBoard, name: str, cells: Sequence[Mapping[str, Any]], names: Sequence[str]
+) -> list[BoardRow]:
     """The table with the named columns; returns the ticked rows."""
     best, rows = block.rows[0], block.rows
     table, config = block_columns.titled(cells, names)
@@ -118,7 +126,7 @@ def _show_table(block: BenchmarkBoard, cells: Sequence[Mapping[str, Any]], names
         event = st.dataframe(
             table,
             hide_index=True,
-            alt=f"{t('board.table')}: {best.model}",
+            alt=f"{t('board.table')}: {name}",
             key=key,
             on_select="rerun",
             height=height_of(table, MOST),

@@ -33,6 +33,7 @@ ROWS = 5  # of each benchmark: more cannot be read from across a room
 CONTROLS = "tv-controls"
 _STYLE = f"""<style>
     html {{ font-size: 24px; }}
+    [data-testid="stTable"] :is(td, th) {{ font-size: 1rem; }}
     [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stExpandSidebarButton"], .st-key-{CONTROLS} {{
         display: none;
     }}

@@ -4,12 +4,30 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import BinaryIO
 
+import streamlit as st
 from streamlit.typing import UploadedFile
 
 from aisbench_core.upstream.configs.contents import ConfigFile
 from aisbench_core.web.uploads import discard_upload, open_upload, read_upload, refusal_of
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import show_error
+
+# Streamlit names the drop zone for screen readers, but hides it from them as "presentation".
+NAMED_ZONES = """<script>
+(() => {
+  if (window.namedZones) return;
+  window.namedZones = true;
+  const hidden = '[data-testid="stFileUploaderDropzone"][role="presentation"]';
+  const name = () => document.querySelectorAll(hidden).forEach(zone => zone.setAttribute("role", "group"));
+  new MutationObserver(name).observe(document.body, {childList: true, subtree: true});
+  name();
+})();
+</script>"""
+
+
+def install_named_zones() -> None:
+    """Once in the browser: it serves the uploads of all pages that are shown later."""
+    st.html(NAMED_ZONES, unsafe_allow_javascript=True)
 
 
 @contextmanager
