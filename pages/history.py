@@ -22,8 +22,9 @@ with right:
     query = choose_facets(region, "model", "workload", "flavor", "nodes", limit=choice.MAX_GROUPS)
 show_rehearsal(region)
 if groups.shows_all(query):
+    outcomes = groups.choose_outcomes()
     saved_views.show_missing()
-    groups.show_all_groups(query, region)
+    groups.show_all_groups(query, region, outcomes)
     watch_results(drawn)
     end_page()
 links = groups.link_to_all(region)

@@ -70,11 +70,13 @@ def test_the_list_of_groups_is_filtered_by_verdict(open_page: OpenPage, warehous
     warehouse.rebuild([*version("r1.10", GOOD, 0), *version("r1.11", BAD, 1), *a.records([8000.0], "one", flavor="f2")])
 
     unclear = open_page("history", outcome="not_enough")
-    none = open_page("history", outcome="improvement")
+    none, odd = open_page("history", outcome="improvement"), open_page("history", outcome="worse")
 
     assert list(table(unclear)["Flavor"]) == ["f2"]
     assert not none.dataframe
     assert "No run matches the filters." in texts(none)
+    assert "worse" in texts(odd), "what the address names and nobody offers is said"
+    assert len(table(odd)) == 2
 
 
 def test_the_newest_version_is_compared_with_the_one_before_it(open_page: OpenPage, warehouse: Warehouse) -> None:

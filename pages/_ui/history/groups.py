@@ -1,6 +1,6 @@
 """All groups of the filters with their verdicts, the worst first; a click on one opens its history."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import streamlit as st
@@ -38,13 +38,28 @@ def link_to_all(region: RegionFacts) -> DeltaGenerator:
     return line
 
 
-def show_all_groups(query: BoardQuery, region: RegionFacts) -> None:
-    """One page of groups as a table. The verdicts are of all groups, since the worst come first."""
+def choose_outcomes() -> Collection[Outcome]:
+    """The verdicts that the URL names; all of them where it names none."""
+    names = {outcome.name.lower(): outcome for outcome in Outcome}
+    chosen = url.choices(
+        OUTCOME,
+        t("history.outcome"),
+        [*names],
+        lambda name: t(f"outcome.{name}"),
+        resets=["groups"],
+        width=400,
+        placeholder=t("history.every_outcome"),
+    )
+    return [names[name] for name in chosen or names]
+
+
+def show_all_groups(query: BoardQuery, region: RegionFacts, outcomes: Collection[Outcome]) -> None:
+    """One page of groups with these outcomes as a table. Verdicts are of all groups, since the worst come first."""
     with st.spinner(t("home.reading"), show_time=True):
         regressions = cached(core().warehouse.regressions, query)
     regressed = sum(group.verdict.outcome is Outcome.REGRESSION for group in regressions.groups)
     title_tab(f"{SIGNS[Outcome.REGRESSION]} {regressed:,} {t('menu.history')}" if regressed else t("menu.history"))
-    found = _choose_outcomes(regressions)
+    found = [group for group in regressions.groups if group.verdict.outcome in outcomes]
     if not found:
         st.info(t("history.no_group"), icon=":material/search:")
         return
@@ -56,20 +71,6 @@ def show_all_groups(query: BoardQuery, region: RegionFacts) -> None:
     show_openable(rows, t("history.groups"), HISTORY, selections, key="history-groups", visible=SIZE, widths=widths)
     pages.show()
     st.caption(t("history.groups_legend", total=f"{regressions.total:,}", tests=regressions.tests))
-
-
-def _choose_outcomes(regressions: Regressions) -> Sequence[TrendVerdict]:
-    """The groups with one of the verdicts that the URL names; all of them where it names none."""
-    chosen = url.choices(
-        OUTCOME,
-        t("history.outcome"),
-        [outcome.name.lower() for outcome in Outcome],
-        lambda name: t(f"outcome.{name}"),
-        resets=["groups"],
-        width=400,
-        placeholder=t("history.every_outcome"),
-    )
-    return [group for group in regressions.groups if not chosen or group.verdict.outcome.name.lower() in chosen]
 
 
 def _cells(shown: Sequence[TrendVerdict], query: BoardQuery, regressions: Regressions) -> list[dict[str, Any]]:
