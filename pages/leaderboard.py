@@ -36,13 +36,10 @@ with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", ke
 board.show_active_filters()
 saved_views.show_missing()
 show_rehearsal(region)
-trends = blocks.trends_if_read(query) if view == "blocks" else ()
 if view == "blocks":
-    ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names, trends or ())
+    ticked = blocks.show_blocks(replace(query, limit=blocks.BLOCKS), names)
 else:
     ticked = board.show_run_table(query) if view == "runs" else board.show_groups(query)
 show_rulesets(query)
 show_results_export(query)
 watch_results(drawn, ticked=ticked)
-if trends is None:
-    blocks.read_trends(query)

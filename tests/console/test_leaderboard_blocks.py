@@ -225,3 +225,12 @@ def test_the_default_columns_fit_into_a_narrow_window(
     assert config["Runs counted"]["label"] == "Runs"
     assert config["Runs counted"]["help"] == "Runs counted"
     assert ("Reason" in table(app, 1).columns) == bool(invalid)
+
+
+def test_what_an_address_names_in_vain_is_still_said_beside_the_badges(open_page: OpenPage, data_dir: Path) -> None:
+    regressed(data_dir)
+
+    app = open_page("leaderboard", flavor="gone")
+
+    assert list(badges(app)["r2"]) == ["▼ -11.1 %"]
+    assert "gone" in texts(app)

@@ -31,10 +31,10 @@ BLOCKS, MOST = 6, 10
 READ = "board-trends"  # of the session: for which query it has read verdicts
 
 
-def show_blocks(query: BoardQuery, names: Sequence[str], trends: Sequence[TrendVerdict]) -> bool:
+def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
     """One page of benchmarks with the named columns; returns whether a row is ticked.
 
-    `trends` are verdicts for badges in the rows. Ticked rows of all benchmarks are compared as groups."""
+    Ticked rows of all benchmarks are compared as groups."""
     page = page_of(core().warehouse.benchmarks, query, MOST)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
@@ -49,12 +49,11 @@ def show_blocks(query: BoardQuery, names: Sequence[str], trends: Sequence[TrendV
     newest = cached(core().warehouse.newest_dots, query, rows, block_columns.NEWEST)
     # A switch below all tables would be found by nobody, but above them it would push the first row down.
     draws_bars = st.query_params.get("chart") == "1"
-    changes, ticked = block_columns.changes_of(rows, trends), []
+    slots = []
     for block in page.rows:
         distinction = parameters.get(block.rows[0].fingerprint, "")
-        name = benchmark_name(block, parameters)
         st.markdown(benchmark_title(block, parameters), help=whole_name(distinction, 80))
-        ticked += _show_table(block, name, block_columns.block_cells(block.rows, newest, changes), names)
+        slots.append(st.empty())
         if block.total > len(block.rows):
             label = t("board.all_configurations", count=f"{block.total:,}")
             link(LEADERBOARD, label, _all_of(block), icon=":material/list:")
@@ -63,22 +62,25 @@ def show_blocks(query: BoardQuery, names: Sequence[str], trends: Sequence[TrendV
     st.caption(f"{t('board.rank_about')} {t('board.ties_about')}")
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
-    show_links([row.median_run_id or row.latest_run_id for row in ticked], ComparedBy.ROWS)
+    links = st.container()
     url.toggle("chart", t("board.chart"))
+
+    def show_tables(changes: Mapping[str, TrendVerdict], *, tickable: bool) -> list[BoardRow]:
+        ticked = []
+        for block, slot in zip(page.rows, slots, strict=True):
+            cells = block_columns.block_cells(block.rows, newest, changes)
+            with slot.container():
+                ticked += _show_table(block, benchmark_name(block, parameters), cells, names, tickable=tickable)
+        return ticked
+
+    # Rows first: for a session's first reading, verdicts on the trends of a large region take seconds.
+    if st.session_state.get(READ) != _tested(query):
+        show_tables({}, tickable=False)
+    ticked = show_tables(block_columns.changes_of(rows, trends_of(query)), tickable=True)
+    st.session_state[READ] = _tested(query)
+    with links:
+        show_links([row.median_run_id or row.latest_run_id for row in ticked], ComparedBy.ROWS)
     return bool(ticked)
-
-
-def trends_if_read(query: BoardQuery) -> Sequence[TrendVerdict] | None:
-    """Verdicts on all trends of the region, if this session has read them; the first reading may take seconds."""
-    read = st.session_state.get(READ)
-    return trends_of(query) if read and read[0] == _tested(query) else None
-
-
-def read_trends(query: BoardQuery) -> None:
-    """Read the verdicts and draw the page again with them; the page calls it last, when its rows can be seen."""
-    trends_of(query)
-    st.session_state[READ] = (_tested(query),)
-    st.rerun()
 
 
 def _tested(query: BoardQuery) -> BoardQuery:
@@ -116,21 +118,22 @@ def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
 
 
 def _show_table(
-    block: BenchmarkBoard, name: str, cells: Sequence[Mapping[str, Any]], names: Sequence[str]
+    block: BenchmarkBoard, name: str, cells: Sequence[Mapping[str, Any]], names: Sequence[str], *, tickable: bool
 ) -> list[BoardRow]:
     """The table with the named columns; returns the ticked rows."""
     best, rows = block.rows[0], block.rows
     table, config = block_columns.titled(cells, names)
     key = f"block-{best.fingerprint}-{best.throughput_unit}-{best.synthetic_data}"
+    options: Any = {
+        "hide_index": True,
+        "alt": f"{t('board.table')}: {name}",
+        "height": height_of(table, MOST),
+        "column_config": config,
+        "placeholder": MISSING,
+    }
+    if not tickable:
+        st.dataframe(table, **options)
+        return []
     with openable(key):
-        event = st.dataframe(
-            table,
-            hide_index=True,
-            alt=f"{t('board.table')}: {name}",
-            key=key,
-            on_select="rerun",
-            height=height_of(table, MOST),
-            column_config=config,
-            placeholder=MISSING,
-        )
+        event = st.dataframe(table, key=key, on_select="rerun", **options)
     return [rows[index] for index in event["selection"]["rows"] if index < len(rows)]
