@@ -35,8 +35,8 @@ def percent(share: float | None) -> str:
 
 
 def signed(change: float | None, digits: int = 2) -> str:
-    """A relative change: +1.20 % or -3.40 %."""
-    return MISSING if change is None else f"{change * 100:+.{digits}f} %"
+    """A relative change: +1.20 % or -3.40 %; what rounds to zero is +0.00 %, never -0.00 %."""
+    return MISSING if change is None else f"{round(change * 100, digits) + 0.0:+.{digits}f} %"
 
 
 def difference(value: float) -> str:

@@ -6,7 +6,7 @@ from aisbench_core.model import ACTIVE, TERMINAL, RunSort
 from pages._ui.configure.drafts import MINE
 from pages._ui.runs import run_list
 from pages._ui.runs.cards import show_stop_dialog
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.listing import choose_sort, choose_text
 from pages._ui.shell.navigation import CONFIGURE, REGION, link
 from pages._ui.shell.status import heading, title_tab
@@ -20,7 +20,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 
 # Before anything is drawn: what changes while the page is drawn is noticed, too.
 state = run_list.state_of_list(text, sort, descending)
-active, ended = core().ledger.count(ACTIVE, text), core().ledger.count(TERMINAL, text)
+active, ended = (ledger_answer(core().ledger.count, states, text) for states in (ACTIVE, TERMINAL))
 title_tab(f"▶ {active:,} {t('runs.title')}" if active else t("runs.title"))
 st.header(t("runs.active", count=f"{active:,}"))
 shown = run_list.show_active(text, sort, descending, active)

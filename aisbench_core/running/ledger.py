@@ -12,7 +12,7 @@ from aisbench_core.errors import RunNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, message_of, to_json
 from aisbench_core.model import ACTIVE, Attempt, Event, Level, Notice, Progress, Run, RunSort, RunSpec, RunState
 from aisbench_core.private_files import require_writable
-from aisbench_core.running.ledger_file import opened
+from aisbench_core.running.ledger_file import opened, revision
 from aisbench_core.running.ledger_schema import migrate
 
 # Sorts after every character that an id can contain.
@@ -44,6 +44,10 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+
+    def revision(self) -> str | None:
+        """A text that changes with every change; None for a moment after one. The file is not opened for it."""
+        return revision(self._path)
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:

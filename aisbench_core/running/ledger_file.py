@@ -23,10 +23,20 @@ BUSY_SECONDS = 30.0
 LOCK_POLL_S = 0.002
 COPY_SECONDS = 10.0
 COPY_POLL_S = 0.01
+TICK_NS = 50_000_000  # several ticks of the coarsest clock that Linux is built with, 100 Hz
 # The low byte of SQLite's extended result codes is the primary code (sqlite.org/rescode.html).
 PRIMARY = 0xFF
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def revision(path: Path) -> str | None:
+    """A text that changes with every commit; None where the file has just been written.
+
+    A file's time is not finer than a tick of the kernel's clock: a second commit within one would go unnoticed."""
+    states = _state(path), _state(_log(path))
+    newest = max((state[2] for state in states if state), default=0)
+    return None if abs(time.time_ns() - newest) < TICK_NS else repr(states)
 
 
 @contextmanager

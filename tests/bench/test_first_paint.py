@@ -19,6 +19,7 @@ from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_above_the_fold import PAGES, addresses
 from tests.browser.windows import HEIGHT
 from tests.ports import free_port
+from tests.sandbox_process import SandboxProcess
 
 RUNS = 20_000
 VISITS = 3
@@ -84,6 +85,8 @@ def test_pages_of_many_runs_are_painted_soon(tmp_path: Path, browser: Browser) -
         blank_s = first_paint_s(page, blank, LINE)
     slow = []
 
+    sandbox = SandboxProcess.start(tmp_path / "region")
+    grown_warehouses.add_region(tmp_path, sandbox)
     with FileLock(tmp_path / "follower.lock"):
         console = ConsoleProcess.start(tmp_path)
         try:
@@ -94,6 +97,7 @@ def test_pages_of_many_runs_are_painted_soon(tmp_path: Path, browser: Browser) -
                 slow += [name] if taken > MOST * blank_s else []
         finally:
             console.stop()
+            sandbox.stop()
 
     assert slow == []
 
@@ -107,10 +111,13 @@ TITLES = {
     "leaderboard": "Leaderboard",
     "configuration": "Configuration",
     "compare": "Compare, 4 runs",
+    "compare-groups": "Compare, 2 configurations",
     "scaling": "Scaling",
     "history": "History",
     "history-one": "History of one configuration",
     "import": "Import results",
+    "region": "Region",
+    "notifications": "Notifications",
     "health": "Health",
 }
 """As the other figures name the pages."""

@@ -1,5 +1,6 @@
 """Data folders with few and many recorded runs, made in seconds: most of the many are copies."""
 
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from aisbench_core.warehouse import Warehouse
 from tests.bench import many_runs
 from tests.bench.warehouses import copy_runs
 from tests.console import seeds
+from tests.sandbox_process import SandboxProcess
 
 RECORDED = 2_000
 """How many runs are recorded one by one; of more, the others are copies of these."""
@@ -24,3 +26,9 @@ def fill(data_dir: Path, count: int) -> None:
     with Ledger(data_dir / "ledger.sqlite3").transaction() as con:
         for record in many_runs.many_runs(count):
             insert(con, "runs", row_of(record.run))
+
+
+def add_region(data_dir: Path, sandbox: SandboxProcess) -> None:
+    """Give the console a profile whose region answers."""
+    (data_dir / "sandbox").mkdir()
+    shutil.copy(sandbox.data_dir / "profile.yaml", data_dir / "sandbox")

@@ -17,6 +17,7 @@ from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import assert_fits, axe_violations
 from tests.browser.visit import OpenWindow, Visit
 from tests.browser.windows import HEIGHT
+from tests.sandbox_process import SandboxProcess
 
 PHONE = 390
 """The width of a phone's window."""
@@ -54,31 +55,37 @@ TILE = Answer('[data-testid="stMetric"]', FIELD_PX)
 MESSAGE = Answer('[data-testid="stAlert"]', FIELD_PX)
 FIELD = Answer('[data-testid="stSelectbox"]', FIELD_PX)
 CHANGED = Answer('[class*="st-key-benchmark-"]', FIELD_PX)
+SENTENCE = Answer('[data-testid="stCode"]', FIELD_PX)
 CHART = Answer('[data-testid="stVegaLiteChart"]', CHART_PX)
 
 PAGES: dict[str, tuple[Answer, ...]] = {
     "home": (Answer("h2", FIELD_PX), TILE),
-    "configure": (FIELD, MESSAGE),
+    "configure": (FIELD,),
     "runs": (Answer('[class*="st-key-run-"]', FIELD_PX),),
     "live": (TILE,),
     "series": (MESSAGE,),
     "leaderboard": (Answer(TABLE.css, TABLE.pixels, FIRST_ROW_PX),),
     "configuration": (TILE, CHART),
     "compare": (MESSAGE, TABLE),
+    "compare-groups": (SENTENCE, MESSAGE, TABLE),
     "scaling": (TABLE,),
     "history": (TABLE,),
     "history-one": (MESSAGE, CHART),
     "import": (Answer('[data-testid="stFileUploader"]', FIELD_PX),),
+    "region": (TABLE,),
+    "notifications": (Answer('[data-testid="stButton"]', FIELD_PX),),
     "health": (TILE,),
 }
 OF = {
-    1: PAGES | {"compare": (MESSAGE,), "history": (MESSAGE, CHART)},
-    MANY: PAGES,
+    1: PAGES | {"compare": (MESSAGE,), "compare-groups": (MESSAGE,), "history": (MESSAGE, CHART)},
+    MANY: PAGES | {"compare-groups": (MESSAGE, TABLE)},
     MOST: PAGES | {"home": (CHANGED, TILE)},
 }
-"""One run cannot be compared, and its history is the only one; only of most runs there are enough for a change."""
+"""One run cannot be compared, and its history is the only one; of many, single runs of each configuration;
+only of most there are enough for a change, and for a sentence on two configurations."""
 
 ACTIONS = {
+    "notifications": "Add a channel",
     "home": "All benchmark configurations",
     "configure": "Import…",
     "runs": "New run",
@@ -87,17 +94,18 @@ ACTIONS = {
     "leaderboard": "Filters",
     "configuration": "Run in the middle",
     "compare": "Clone into a draft",
+    "compare-groups": "Clone into a draft",
     "scaling": "Saved views",
     "history": "Saved views",
     "history-one": "Mark as baseline",
     "import": "Read",
 }
-"""What people do on a page, by the words on the button or link; Health is only read."""
+"""What people do on a page, by the words on the button or link; Health and Region are only read."""
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGrown]:
-    """Consoles before warehouses of so many runs; each is started when it is first asked for."""
+def grown(tmp_path_factory: pytest.TempPathFactory, scripted_sandbox: SandboxProcess) -> Iterator[OpenGrown]:
+    """Consoles before warehouses of so many runs and a region; each is started when it is first asked for."""
     consoles: dict[int, ConsoleProcess] = {}
     with ExitStack() as end:
 
@@ -105,6 +113,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGrown]:
             if count not in consoles:
                 data_dir = tmp_path_factory.mktemp(f"runs-{count}")
                 grown_warehouses.fill(data_dir, count)
+                grown_warehouses.add_region(data_dir, scripted_sandbox)
                 end.enter_context(FileLock(data_dir / "follower.lock"))  # nobody follows: the runs stay as they are
                 consoles[count] = ConsoleProcess.start(data_dir)
                 end.callback(consoles[count].stop)
@@ -152,7 +161,7 @@ def test_on_a_phone_each_page_is_whole_and_its_action_in_reach(
     for name, address in addresses(console).items():
         visit.open(address)
         assert_fits(visit)
-        if name != "compare" or count > 1:  # one run cannot be compared, so that there is nothing to do
+        if not name.startswith("compare") or count > 1:  # one run cannot be compared, so that there is nothing to do
             assert_reachable(visit, name)
         found[name] = axe_violations(visit)
 
@@ -174,12 +183,14 @@ def assert_reachable(visit: Visit, name: str) -> None:
 
 def addresses(console: ConsoleProcess) -> dict[str, str]:
     """Where each page shows the newest runs, by the names of PAGES."""
-    newest = BoardQuery(REGION, sort="created_at", limit=4)
-    rows = Warehouse(console.data_dir / "warehouse.duckdb").runs(newest).rows
+    warehouse = Warehouse(console.data_dir / "warehouse.duckdb")
+    rows = warehouse.runs(BoardQuery(REGION, sort="created_at", limit=4)).rows
+    groups = sorted(warehouse.benchmarks(BoardQuery(REGION), 2).rows[0].rows, key=lambda row: -row.runs)
     return {name: f"/{name}" for name in PAGES} | {
         "live": f"/live?run={rows[0].run_id}",
         "configuration": f"/configuration?run={rows[0].run_id}",
         "compare": "/compare?" + "&".join(f"ids={row.run_id}" for row in rows),
+        "compare-groups": "/compare?by=rows&" + "&".join(f"ids={row.latest_run_id}" for row in groups),
         "history-one": f"/history?group={Trend.of(rows[0]).id}",
     }
 

@@ -1,10 +1,12 @@
-"""What pages keep of the warehouse's answers, and that nothing on a page is older than the warehouse."""
+"""What pages keep of answers, and that nothing on a page is older than the warehouse or the ledger."""
 
+import time
 from pathlib import Path
 
+from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.shell.core import cached
+from pages._ui.shell.core import cached, ledger_answer
 from tests import records as a
 from tests.console.conftest import OpenPage
 from tests.console.test_results import table
@@ -49,3 +51,28 @@ def test_a_ruleset_that_was_changed_decides_anew(used: Path) -> None:
     cached(queries.append, query)
 
     assert len(queries) == 2
+
+
+def test_the_ledger_is_read_once_for_all_sessions_until_it_changes(used: Path) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    reads: list[str] = []
+    wait_for_a_revision(ledger)
+
+    ledger_answer(reads.append, "before")
+    ledger_answer(reads.append, "before")
+    assert reads == ["before"]
+    ledger.beat("somebody", a.T0)
+    ledger_answer(reads.append, "before")
+    ledger_answer(reads.append, "before")
+
+    assert reads == ["before"] * 3, "a file that was just written has no revision"
+    wait_for_a_revision(ledger)
+    ledger_answer(reads.append, "before")
+    ledger_answer(reads.append, "before")
+    assert len(reads) == 4
+
+
+def wait_for_a_revision(ledger: Ledger) -> None:
+    end = time.monotonic() + 10
+    while ledger.revision() is None and time.monotonic() < end:
+        time.sleep(0.01)

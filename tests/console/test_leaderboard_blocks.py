@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from pages._ui.leaderboard.block_columns import DEFAULT_COLUMNS
+from pages._ui.leaderboard.block_columns import BANDS, DEFAULT_COLUMNS, NO_BAND, band_of
 from pages._ui.leaderboard.tv import sparkline
 from pages._ui.shell.tables import NARROW
 from tests import records as a
@@ -34,18 +34,36 @@ def two_benchmarks(data_dir: Path) -> None:
     Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
 
 
+def ranks(app: AppTest, index: int = 0) -> list[str]:
+    """The ranks of a table, each of which is a chip."""
+    return [rank for (rank,) in table(app, index)["Rank"]]
+
+
 @pytest.mark.usefixtures("two_benchmarks")
 def test_each_benchmark_has_a_table_with_its_best_first_and_ties_joined(open_page: OpenPage) -> None:
     app = open_page("leaderboard")
 
-    bert, resnet = table(app, 0), table(app, 1)
-    assert list(bert["Rank"]) == ["1"]
-    assert list(resnet["Rank"]) == ["1", "2–3 a", "2–3 a"]
+    resnet = table(app, 1)
+    assert ranks(app, 0) == ["1"]
+    assert ranks(app, 1) == ["1", "2–3 a", "2–3 a"]
     assert list(resnet["Flavor"]) == ["f1", "f3", "f2"]
     assert list(resnet.columns[:2]) == ["Rank", "Flavor"]
     assert list(resnet["Vs. best"]) == ["best", "-9.5 %", "-10.1 %"]
     assert list(resnet["Newest runs"].iloc[0]) == [9000, 9010, 9020]
     assert "sentences/s" in texts(app)
+
+
+@pytest.mark.usefixtures("two_benchmarks")
+def test_ranks_that_tie_are_a_band_of_one_colour(open_page: OpenPage) -> None:
+    app = open_page("leaderboard")
+
+    options = json.loads(app.dataframe[1].proto.columns)["Rank"]["type_config"]["options"]
+    colours = {option["value"]: option["color"] for option in options}
+    assert colours["2–3 a"] != colours["1"]
+    assert [band_of(rank) for rank in ("1", "–", "imported", "4–9 a", "4–9 ab", "7–9 b", "10 d")] == [
+        *(NO_BAND, NO_BAND, NO_BAND),
+        *(BANDS[0], BANDS[0], BANDS[1], BANDS[0]),
+    ]
 
 
 @pytest.mark.usefixtures("two_benchmarks")
@@ -123,6 +141,30 @@ def test_badges_follow_the_ruleset_and_the_filters_that_the_reader_chose(open_pa
     assert not badges(older), "the older version has not changed"
 
 
+def test_the_list_of_all_configurations_has_the_same_badges(open_page: OpenPage, data_dir: Path) -> None:
+    regressed(data_dir)
+
+    app = open_page("leaderboard", show="groups")
+
+    shown = table(app)
+    by_version = dict(zip(shown["Version"], map(list, shown["Against baseline"]), strict=True))
+    assert by_version == {"mindspore r1": [], "mindspore r2": ["▼ -11.1 %"]}
+    assert not [link for link in app.page_link if "more regressions" in link.label]
+
+
+def test_a_change_without_a_row_is_linked(open_page: OpenPage, data_dir: Path) -> None:
+    faster = [each for n in range(10) for each in a.records([90_000 - n], f"fast-{n}", flavor=f"flavor{n:02}")]
+    regressed(data_dir, *faster)
+
+    app = open_page("leaderboard")
+
+    link = next(link for link in app.page_link if "more regressions" in link.label)
+    target = parse_qsl(link.proto.query_string)
+    assert link.label.startswith("1 more")
+    assert {("outcome", "regression"), ("outcome", "improvement")} <= {*target}
+    assert not badges(app)
+
+
 def test_a_wall_screen_has_interval_newest_runs_and_what_changed(open_page: OpenPage, data_dir: Path) -> None:
     regressed(data_dir)
 
@@ -153,7 +195,8 @@ def test_a_wall_screen_has_the_best_of_each_benchmark_by_the_filters_of_its_addr
     app = open_page("leaderboard", tv="1", model="resnet50_v1.5")
 
     assert not app.exception
-    assert [list(each.value["Rank"]) for each in app.table] == [["1", "2–3 a", "2–3 a"]]
+    shown = [list(each.value["Rank"]) for each in app.table]
+    assert shown == [[":gray-badge[1]", ":blue-badge[2–3 a]", ":blue-badge[2–3 a]"]]
     assert not app.dataframe
     assert not [each for each in app.selectbox if each.key == "show"]
     assert "bert_large" not in texts(app)

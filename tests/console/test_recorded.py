@@ -39,7 +39,7 @@ def test_the_leaderboard_marks_imported_results(open_page: OpenPage, imported: P
 
     app = open_page("leaderboard", region="imported")
 
-    assert list(app.dataframe[0].value["Rank"]) == ["imported, unverified"]
+    assert list(app.dataframe[0].value["Rank"]) == ["imported"]
 
 
 def test_the_attempts_of_a_run_that_the_ledger_does_not_have_are_those_of_its_record(

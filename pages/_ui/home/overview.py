@@ -18,7 +18,7 @@ from pages._ui.home.changes import show_changed
 from pages._ui.runs import cards
 from pages._ui.runs.job_details import show_alert_badge
 from pages._ui.shell import navigation
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import cached, core, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import local, when
@@ -35,6 +35,7 @@ Tiles = Mapping[str, DeltaGenerator]
 
 LISTED = 5  # active runs, and failed ones, that are shown; the page of runs has all
 VISIBLE = 10  # records that are visible at a time
+FAILED = frozenset({RunState.FAILED})
 MOST_FAILED = 100  # how many failed runs are looked at for those since yesterday
 
 
@@ -78,8 +79,8 @@ def _launches() -> _Launches | None:
     """None where the ledger is damaged, which the menu says: recorded results can still be shown."""
     ledger = core().ledger
     try:
-        latest = ledger.page({RunState.FAILED}, limit=MOST_FAILED, sort=RunSort.ENDED)
-        active, total = ledger.page(ACTIVE, limit=LISTED), ledger.count(ACTIVE)
+        latest = ledger_answer(ledger.page, FAILED, limit=MOST_FAILED, sort=RunSort.ENDED)
+        active, total = ledger_answer(ledger.page, ACTIVE, limit=LISTED), ledger_answer(ledger.count, ACTIVE)
     except DamagedLedger:
         return None
     since = _midnight(days=1)
@@ -155,7 +156,7 @@ def _show_runs(title: str, none: str, runs: Sequence[Run], *, total: int) -> Non
         if run.state is RunState.FAILED:
             st.caption(plain(t.message(run.detail)))
         elif run.state in ACTIVE:
-            cards.show_line(run, core().ledger.progress(run.run_id))
+            cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
     if total > len(runs):
         navigation.link(navigation.RUNS, t("home.all_runs", count=f"{total:,}"), {})
 

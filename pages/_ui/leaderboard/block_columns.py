@@ -11,8 +11,9 @@ from aisbench_core.model import Origin
 from aisbench_core.model.columns import medians
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware, ties
 from aisbench_core.warehouse.answers.compared import RunDot
-from aisbench_core.warehouse.answers.histories import Outcome, TrendVerdict
+from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
+from pages._ui.leaderboard.changes import badge_colours, change_text
 from pages._ui.shell import url
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import hundredfold, rounded, when
@@ -52,9 +53,9 @@ DEFAULT_COLUMNS = (
     *("rank", "flavor", "size", "version", "throughput", "per_card"),
     *("relation", "change", "interval", "runs", "trend", "parameters"),
 )
-# A sign and a colour for what is news: the sign says it to those who cannot tell the colours apart.
-CHANGES = {Outcome.REGRESSION: ("▼", "red"), Outcome.IMPROVEMENT: ("▲", "green")}
-_COLOURS = dict(CHANGES.values())
+# Ranks that tie are a band of one colour, whose letter says the same; a row of two bands has the first one's colour.
+BANDS = ("blue", "violet", "orange")
+NO_BAND = "gray"
 
 _OF_INVALID = ("not_valid", "reason")  # what the reader asks for by including runs that are not valid
 
@@ -72,6 +73,7 @@ _LONGEST = 150  # of other texts
 _GRAPHS = {"throughput": (92, 150), "trend": (50, 110)}  # drawn columns: they share what the others leave
 _LEAST = 46  # of texts: "Rank" and "Runs" need it
 _LEAST_FLAVOR = 120  # long names give way to other columns; a double click on the cell shows them whole
+_CHIPS = {"rank", "change"}
 _CHIP = 14  # what a coloured chip adds to its text on both sides, in pixels
 _SCALE = 0.97  # cells hold digits, dots and blanks, which are narrower than the letter that `text_width` reckons with
 
@@ -92,7 +94,7 @@ def block_cells(
     best, same_framework = rows[0], framework_of(rows)
     return [
         {
-            "rank": rank,
+            "rank": [rank],
             "flavor": hardware(row),
             "size": nodes_and_cards(row.node_count, row.cards_per_node),
             "version": row.framework_version if same_framework else f"{row.framework} {row.framework_version}",
@@ -121,35 +123,6 @@ def interval_text(row: BoardRow) -> str:
     return MISSING if row.ci_low is None else f"{number(row.ci_low)} – {number(row.ci_high)}"
 
 
-def change_text(found: TrendVerdict) -> str:
-    """Which way its newest version went against the baseline, and by how much; the metric, unless it is throughput."""
-    metric = found.verdict.decisive
-    name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
-    change = signed(metric.difference.change, 1) if metric and metric.difference else ""
-    return " ".join(filter(None, (CHANGES[found.verdict.outcome][0], change, name)))
-
-
-def changes_of(rows: Sequence[BoardRow], trends: Iterable[TrendVerdict]) -> dict[str, TrendVerdict]:
-    """What regressed or improved, by the latest run of the row with the trend's newest version.
-
-    A trend spans versions, of which the filters may leave older ones only: these have not changed."""
-    found = {}
-    for trend in trends:
-        own = [row for row in rows if _is_newest_of(row, trend)]
-        if own and trend.verdict.outcome in CHANGES:
-            newest = max(own, key=lambda row: (row.latest_at is not None, row.latest_at))
-            found[newest.latest_run_id] = trend
-    return found
-
-
-def _is_newest_of(row: BoardRow, trend: TrendVerdict) -> bool:
-    group = trend.row.group
-    names = ("fingerprint", "throughput_unit", "synthetic_data", "origin")
-    hardware_names = ("flavor", "pool_id", "node_count", "cards_per_node")
-    is_newest = row.framework_version == trend.verdict.candidate or row.latest_run_id == trend.row.latest_run_id
-    return is_newest and all(getattr(row, name) == getattr(group, name) for name in (*names, *hardware_names))
-
-
 def rank_cells(rows: Sequence[BoardRow]) -> list[str]:
     """Each row's rank, and a letter for each set of ties that it is in: rows that share a letter tie."""
     letters = dict(zip(ties(rows), ascii_lowercase, strict=False))
@@ -159,6 +132,13 @@ def rank_cells(rows: Sequence[BoardRow]) -> list[str]:
         )
         for index, row in enumerate(rows)
     ]
+
+
+def band_of(rank: str) -> str:
+    """The colour of a cell of `rank_cells`."""
+    letter = rank.rpartition(" ")[2][:1]
+    is_tied = " " in rank and letter in ascii_lowercase
+    return BANDS[ascii_lowercase.index(letter) % len(BANDS)] if is_tied else NO_BAND
 
 
 def _why_unranked(row: BoardRow) -> str:
@@ -197,16 +177,23 @@ def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[
         config[_title("throughput")] = st.column_config.ProgressColumn(
             min_value=0, max_value=max(values), format=number_format(values), width=widths["throughput"]
         )
-    if "change" in present:
-        texts = {text: _COLOURS[text[0]] for row in cells for text in row.get("change", ())}
-        config[_title("change")] = st.column_config.MultiselectColumn(
-            options=[*texts], color=[*texts.values()], width=widths["change"]
-        )
+    for name, colours in _chip_colours(cells).items():
+        if name in present:
+            config[_title(name)] = st.column_config.MultiselectColumn(
+                options=[*colours], color=[*colours.values()], width=widths[name]
+            )
     for name in present:
         config[_title(name)] |= {"label": _header(name), "help": _help(name)}
     if prefix and "flavor" in present:
         config[_title("flavor")]["help"] = t("board.flavor_prefix", prefix=plain(prefix))
     return table, config
+
+
+def _chip_colours(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """For each column of chips, the colours of its texts."""
+    ranks = [text for row in cells for text in row["rank"]]
+    changes = [text for row in cells for text in row.get("change", ())]
+    return {"rank": {text: band_of(text) for text in ranks}, "change": badge_colours(changes)}
 
 
 def _is_cut(cells: Sequence[Mapping[str, Any]], widths: Mapping[str, int]) -> bool:
@@ -241,7 +228,7 @@ def _widths(cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[st
     widths = {
         name: min(
             _MAX_WIDTH.get(name, _LONGEST),
-            max(_LEAST, round(_SCALE * max(map(text_width, values)))) + (_CHIP if name == "change" else 0),
+            max(_LEAST, round(_SCALE * max(map(text_width, values)))) + (_CHIP if name in _CHIPS else 0),
         )
         for name, values in texts.items()
     }

@@ -14,6 +14,7 @@ from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.leaderboard import block_columns
 from pages._ui.leaderboard.block_columns import framework_of
 from pages._ui.leaderboard.board import show_bars, show_links
+from pages._ui.leaderboard.changes import link_to_others, show_with_changes
 from pages._ui.runs.validity import show_rules
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
@@ -27,8 +28,6 @@ from pages._ui.shell.words import t
 
 # What one page shows: every table is a canvas of its own in the browser, and many of them make it slow.
 BLOCKS, MOST = 6, 10
-
-READ = "board-trends"  # of the session: for which query it has read verdicts
 
 
 def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
@@ -73,25 +72,11 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
                 ticked += _show_table(block, benchmark_name(block, parameters), cells, names, tickable=tickable)
         return ticked
 
-    # Rows first: for a session's first reading, verdicts on the trends of a large region take seconds.
-    if st.session_state.get(READ) != _tested(query):
-        show_tables({}, tickable=False)
-    ticked = show_tables(block_columns.changes_of(rows, trends_of(query)), tickable=True)
-    st.session_state[READ] = _tested(query)
+    ticked = show_with_changes(query, rows, show_tables)
     with links:
+        link_to_others(query, rows)
         show_links([row.median_run_id or row.latest_run_id for row in ticked], ComparedBy.ROWS)
     return bool(ticked)
-
-
-def _tested(query: BoardQuery) -> BoardQuery:
-    """All trends, whatever the filters: how large a change has to be follows from how many trends are tested."""
-    return BoardQuery(query.region, rehearsal=query.rehearsal, ruleset_id=query.ruleset_id)
-
-
-def trends_of(query: BoardQuery) -> Sequence[TrendVerdict]:
-    """Verdicts on all trends of the query's region."""
-    with st.spinner(t("home.reading"), show_time=True):  # after new results, those of a large region take seconds
-        return cached(core().warehouse.regressions, _tested(query)).groups
 
 
 def benchmark_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:

@@ -11,10 +11,12 @@ from aisbench_core.model import Origin
 from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.compared import ComparedBy
+from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard import chart
+from pages._ui.leaderboard.changes import badge_colours, change_text, link_to_others, show_with_changes
 from pages._ui.leaderboard.rows import common_unit, group_cells, run_cells
 from pages._ui.runs.validity import choose_ruleset, show_rules, show_verdict_of
 from pages._ui.shell import charts, url
@@ -32,6 +34,8 @@ VISIBLE = 25  # rows of a table that are visible at a time
 MAX_BARS, MAX_DOTS = 25, 40  # how many rows are drawn as bars, and how many single runs of each at most
 
 MIN_COMPARED, MAX_COMPARED = 2, 8
+
+_BADGE = 150  # width of the column of changes, in pixels
 
 
 # Parameters of the URL that filter what the leaderboard shows.
@@ -141,12 +145,23 @@ def show_groups(query: BoardQuery) -> bool:
     parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
     unit = common_unit(page.rows)
     names = [", ".join(filter(None, (parameters.get(row.fingerprint), row.system))) for row in page.rows]
-    pairs = zip(page.rows, names, strict=True)
-    table = [group_cells(row, unit, name if any(names) else None) for row, name in pairs]
-    ticked = _table(table, t("board.table"), "groups")
+    slot = st.empty()
+
+    def show_table(changes: Mapping[str, TrendVerdict], *, tickable: bool) -> list[int]:
+        found = [changes.get(row.latest_run_id) for row in page.rows]
+        badges = [([change_text(each)] if each else []) if changes else None for each in found]
+        table = [
+            group_cells(row, unit, name if any(names) else None, badge)
+            for row, name, badge in zip(page.rows, names, badges, strict=True)
+        ]
+        with slot.container():
+            return _table(table, t("board.table"), "groups", tickable=tickable)
+
+    ticked = show_with_changes(query, page.rows, show_table)
     st.caption(t("board.rank_about"))
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
+    link_to_others(query, page.rows)
     show_links([page.rows[index].median_run_id or page.rows[index].latest_run_id for index in ticked], ComparedBy.ROWS)
     if url.toggle("chart", t("board.chart")):
         show_bars(query, page.rows, parameters)
@@ -183,7 +198,7 @@ def show_run_table(query: BoardQuery) -> bool:
     return bool(ticked)
 
 
-def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
+def _table(rows: list[dict[str, Any]], alt: str, key: str, *, tickable: bool = True) -> list[int]:
     """The table; returns the indexes of the ticked rows."""
     widths: dict[str, Width] = {
         t("board.model"): 130,
@@ -191,19 +206,30 @@ def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
         t("board.reason"): 260,
         t("board.flavor"): 200,
     }
+    options: Any = {
+        "hide_index": True,
+        "alt": alt,
+        "height": height_of(rows, VISIBLE),
+        "column_config": columns(rows, widths) | _badges(rows),
+        "placeholder": MISSING,
+    }
+    if not tickable:
+        st.dataframe(rows, **options)
+        return []
     with openable(key):
-        event = st.dataframe(
-            rows,
-            hide_index=True,
-            alt=alt,
-            key=key,
-            on_select="rerun",
-            height=height_of(rows, VISIBLE),
-            column_config=columns(rows, widths),
-            placeholder=MISSING,
-        )
+        event = st.dataframe(rows, key=key, on_select="rerun", **options)
     # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.
     return [index for index in event["selection"]["rows"] if index < len(rows)]
+
+
+def _badges(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How the column of changes is drawn, where there is one."""
+    texts = [text for row in rows for text in row.get(t("board.change"), ())]
+    colours = badge_colours(texts)
+    drawn = st.column_config.MultiselectColumn(
+        options=[*colours], color=[*colours.values()], help=t("board.change_help"), width=_BADGE
+    )
+    return {t("board.change"): drawn} if texts else {}
 
 
 def show_links(run_ids: Sequence[str], by: ComparedBy) -> None:

@@ -1,6 +1,6 @@
 """The rows of the leaderboard's tables; a header names the unit of its numbers, or a column of its own does."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from aisbench_core.formats import MISSING, duration, nodes_and_cards
@@ -18,8 +18,12 @@ def common_unit(rows: Iterable[BoardRow | RunRow]) -> str:
     return units.pop() if len(units) == 1 else t("board.unit_beside")
 
 
-def group_cells(row: BoardRow, unit: str, parameters: str | None) -> dict[str, Any]:
-    """A row of the leaderboard; `unit` is for the headers. `parameters` distinguish rows; None: no column."""
+def group_cells(
+    row: BoardRow, unit: str, parameters: str | None, changes: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """A row of the leaderboard; `unit` is for the headers.
+
+    `parameters` distinguish rows, and `changes` are badges; None: no column."""
     return {
         t("board.rank"): row.rank or MISSING,
         t("board.model"): row.model,
@@ -29,6 +33,7 @@ def group_cells(row: BoardRow, unit: str, parameters: str | None) -> dict[str, A
         **({} if parameters is None else {t("board.parameters"): parameters}),
         **own_unit(row, unit),
         t("board.median", unit=unit): rounded(row.throughput),
+        **({} if changes is None else {t("board.change"): changes}),
         t("board.runs"): row.runs,
         t("board.cv"): hundredfold(row.cv),
         t("board.per_card", unit=unit): rounded(row.per_card),

@@ -9,15 +9,9 @@ from aisbench_core.warehouse.answers.boards import BenchmarkBoard, hardware
 from aisbench_core.warehouse.answers.compared import RunDot
 from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.leaderboard.block_columns import (
-    CHANGES,
-    change_text,
-    changes_of,
-    interval_text,
-    rank_cells,
-    relation,
-)
-from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title, trends_of
+from pages._ui.leaderboard.block_columns import band_of, interval_text, rank_cells, relation
+from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title
+from pages._ui.leaderboard.changes import CHANGES, change_text, changes_of, trends_of
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
@@ -74,7 +68,7 @@ def _show_block(
 ) -> None:
     cells = [
         {
-            t("board.rank"): rank,
+            t("board.rank"): f":{band_of(rank)}-badge[{plain(rank)}]",
             t("board.flavor"): plain(hardware(row)),
             t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
             t("board.version"): plain(clipped(f"{row.framework} {row.framework_version}")),

@@ -23,7 +23,7 @@ from pages._ui.runs.recorded import board_selection, show_details, show_measured
 from pages._ui.runs.system_form import show_system
 from pages._ui.runs.validity import badge
 from pages._ui.shell import charts, navigation, url, widgets
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import link
@@ -43,7 +43,7 @@ VISIBLE_EVENTS = 30  # rows of the timeline that are visible at a time: two node
 
 def follow_all() -> None:
     """Every active run, kept up to date."""
-    active = bool(core().ledger.active())
+    active = bool(ledger_answer(core().ledger.active))
     st.fragment(_all_runs, run_every=SECONDS if active else None)(active)
 
 
@@ -56,7 +56,7 @@ def follow_one(run_id: str) -> None:
         title.empty()
         show_recorded(recorded)
         return
-    run = core().ledger.get(run_id)
+    run = ledger_answer(core().ledger.get, run_id)
     ended = run.state.is_terminal
     title.title(plain(cards.run_title(run)))
     title_tab(cards.tab_title(run))
@@ -104,7 +104,7 @@ def _without_ledger(run_id: str) -> RunRow | None:
 
 def _all_runs(was_active: bool) -> None:
     with errors_shown():
-        runs = core().ledger.active()
+        runs = ledger_answer(core().ledger.active)
         if was_active and not runs:
             st.rerun()
         if not runs:
@@ -120,7 +120,7 @@ def _all_runs(was_active: bool) -> None:
                 st.caption(f"{plain(cards.run_facts(run))} · {cards.started_text(run)}")
                 details = job_details(run.run_id)
                 show_alert(run, details)
-                cards.show_line(run, core().ledger.progress(run.run_id))
+                cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
                 cards.show_detail(run)
                 show_queue(run, details)
         if runs:
@@ -129,7 +129,7 @@ def _all_runs(was_active: bool) -> None:
 
 def _one_run(run_id: str, had_ended: bool) -> None:
     with errors_shown():
-        run = core().ledger.get(run_id)
+        run = ledger_answer(core().ledger.get, run_id)
         # A fragment cannot change its own pace, nor the buttons above it: the page is drawn once more.
         if run.state.is_terminal and not had_ended:
             st.rerun()
@@ -139,14 +139,14 @@ def _one_run(run_id: str, had_ended: bool) -> None:
             st.caption(t("live.started", at=when(run.started_at), lasted=duration(max(0.0, lasted))))
         details = job_details(run_id)
         show_alert(run, details)
-        cards.show_stages(run, core().ledger.progress(run_id))
+        cards.show_stages(run, ledger_answer(core().ledger.progress, run_id))
         cards.show_detail(run)
         show_queue(run, details)
         show_job_attempts(details)
         if run.state.is_terminal:
             _result(run_id)
         show_job_stages(details)
-        events = (*core().ledger.events(run_id), *cloud_events(run_id, details))
+        events = (*ledger_answer(core().ledger.events, run_id), *cloud_events(run_id, details))
         _timeline([*events, *core().annotations.of(run_id).timeline(run_id)])
         if not had_ended:
             _show_time()

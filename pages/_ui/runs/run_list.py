@@ -11,7 +11,7 @@ from pages._ui.runs.annotations import show_tags
 from pages._ui.runs.job_details import alert_kind, show_alert_badge
 from pages._ui.runs.validity import badge, validity_by_run
 from pages._ui.shell import navigation, url
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.listing import MAX_PAGES
@@ -28,7 +28,7 @@ ListState = tuple[object, ...]
 def show_active(text: str, sort: RunSort, descending: bool, total: int) -> frozenset[str]:
     """One page of the active runs, of which there are `total`; returns the ids of those that it shows."""
     pages = url.Pages("active", total, PAGE)
-    runs = core().ledger.page(ACTIVE, text, PAGE, pages.offset, sort, descending)
+    runs = ledger_answer(core().ledger.page, ACTIVE, text, PAGE, pages.offset, sort, descending)
     if not runs:
         st.info(t("runs.no_match" if text else "runs.none_active"), icon=":material/bedtime:")
     for run in runs:
@@ -38,7 +38,7 @@ def show_active(text: str, sort: RunSort, descending: bool, total: int) -> froze
                 _heading(run)
             with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 cards.show_stop(run, key=run.run_id)
-            cards.show_line(run, core().ledger.progress(run.run_id))
+            cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
             cards.show_detail(run)
     pages.show()
     return frozenset(run.run_id for run in runs)
@@ -52,7 +52,7 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: fr
         st.info(t("runs.no_match" if text else "runs.none_ended"), icon=":material/info:")
         return
     pages = url.Pages("page", total, PAGE)
-    ended = core().ledger.page(TERMINAL, text, PAGE, pages.offset, sort, descending)
+    ended = ledger_answer(core().ledger.page, TERMINAL, text, PAGE, pages.offset, sort, descending)
     runs = [run for run in ended if run.run_id not in shown]
     validity = validity_by_run([run.run_id for run in runs])
     tags = core().annotations.tags([run.run_id for run in runs])
@@ -86,9 +86,9 @@ def state_of_list(text: str, sort: RunSort, descending: bool) -> ListState:
     """What changes in the list by itself: how many runs there are, and the state and progress of the active ones."""
     ledger = core().ledger
     offset = PAGE * (min(url.page_number("active"), MAX_PAGES) - 1)
-    runs = ledger.page(ACTIVE, text, PAGE, offset, sort, descending)
-    progress = [(run.run_id, run.version, ledger.progress(run.run_id), alert_kind(run)) for run in runs]
-    return (ledger.count(ACTIVE, text), ledger.count(TERMINAL, text), *progress)
+    runs = ledger_answer(ledger.page, ACTIVE, text, PAGE, offset, sort, descending)
+    progress = [(run.run_id, run.version, ledger_answer(ledger.progress, run.run_id), alert_kind(run)) for run in runs]
+    return (ledger_answer(ledger.count, ACTIVE, text), ledger_answer(ledger.count, TERMINAL, text), *progress)
 
 
 def watch_list(drawn: ListState, text: str, sort: RunSort, descending: bool) -> None:

@@ -1,4 +1,4 @@
-"""The one Core of all sessions, open until the server ends, and a cache of the warehouse's answers."""
+"""The one Core of all sessions, open until the server ends, and caches of what warehouse and ledger answer."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -13,7 +13,10 @@ from aisbench_core.wiring import Core, open_core
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MAX_ANSWERS = 64  # how many answers are kept for all sessions together, those that were used last
+# How many answers are kept for all sessions together, those that were used last. The ledger's are kept by themselves: a
+# follower's heartbeat makes all of them old once a second.
+MAX_ANSWERS = 64
+MAX_LEDGER_ANSWERS = 256
 
 
 @st.cache_resource(show_spinner=False)
@@ -44,4 +47,20 @@ def _rulesets(values: Sequence[object]) -> Iterator[str]:
 
 @lru_cache(maxsize=MAX_ANSWERS)
 def _answer(_state: tuple[str, ...], query: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return query(*args, **kwargs)
+
+
+def ledger_answer(query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """The answer to one of the ledger's queries, read once for all sessions until the ledger changes.
+
+    Arguments have to be hashable. What a person has just changed is in it: a commit changes the ledger's revision."""
+    revision = core().ledger.revision()
+    if revision is None:
+        return query(*args, **kwargs)
+    answer: R = _ledger_answer(revision, query, *args, **kwargs)  # type: ignore[arg-type]  # lru_cache takes any hashable
+    return answer
+
+
+@lru_cache(maxsize=MAX_LEDGER_ANSWERS)
+def _ledger_answer(_revision: str, query: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return query(*args, **kwargs)

@@ -38,7 +38,7 @@ def choose_region(regions: Sequence[RegionFacts], *, width: int = 350, **layout:
     return by_key[url.choice(st.selectbox, "region", label, by_key, title, **layout)]
 
 
-def region_key(region: RegionFacts | RunRow) -> str:
+def region_key(region: RegionFacts | RunRow | BoardQuery) -> str:
     """How the URL names a region's measurements, or its rehearsals."""
     return f"{region.region}~rehearsal" if region.rehearsal else region.region
 

@@ -6,7 +6,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from aisbench_core.private_files import is_read_only
 from pages._ui.configure.first_draft import profile_in_url
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
@@ -65,7 +65,7 @@ def show_processes() -> None:
         profile = profile_in_url()
         if profile and core().regions.is_down_here(profile):
             st.warning(t("menu.region_down", profile=plain(profile)), icon=":material/cloud_off:")
-        beat = core().ledger.last_beat()
+        beat = ledger_answer(core().ledger.last_beat)
         if beat and beat.is_fresh(core().clock()):
             st.caption(t("menu.followed", who=plain(t.message(beat.who)), at=when(beat.at, "%H:%M:%S")))
         elif is_read_only(core().settings.data_dir):

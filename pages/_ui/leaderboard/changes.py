@@ -1,0 +1,99 @@
+"""What regressed or improved, by the row of the leaderboard that shows it, and as a badge."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+import streamlit as st
+
+from aisbench_core.formats import signed
+from aisbench_core.warehouse.answers.boards import BoardRow
+from aisbench_core.warehouse.answers.histories import Outcome, TrendVerdict
+from aisbench_core.warehouse.values import BoardQuery
+from pages._ui.history.groups import OUTCOME
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.filters import region_key
+from pages._ui.shell.navigation import HISTORY, link
+from pages._ui.shell.words import t
+
+# A sign and a colour for what is news: the sign says it to those who cannot tell the colours apart.
+CHANGES = {Outcome.REGRESSION: ("▼", "red"), Outcome.IMPROVEMENT: ("▲", "green")}
+COLOURS = dict(CHANGES.values())
+
+_READ = "board-trends"  # of the session: for which query it has read verdicts
+
+Ticked = TypeVar("Ticked")
+
+
+class Tables(Protocol[Ticked]):
+    """Draws the rows with what changed, and returns which are ticked; what is drawn again is not `tickable` yet."""
+
+    def __call__(self, changes: Mapping[str, TrendVerdict], *, tickable: bool) -> list[Ticked]: ...
+
+
+def show_with_changes(query: BoardQuery, rows: Sequence[BoardRow], show: Tables[Ticked]) -> list[Ticked]:
+    """Rows first: for a session's first reading, verdicts on the trends of a large region take seconds."""
+    if st.session_state.get(_READ) != _all_trends(query):
+        show({}, tickable=False)
+    ticked = show(changes_of(rows, trends_of(query)), tickable=True)
+    st.session_state[_READ] = _all_trends(query)
+    return ticked
+
+
+def _all_trends(query: BoardQuery) -> BoardQuery:
+    """All trends, whatever the filters: how large a change has to be follows from how many trends are tested."""
+    return BoardQuery(query.region, rehearsal=query.rehearsal, ruleset_id=query.ruleset_id)
+
+
+def trends_of(query: BoardQuery) -> Sequence[TrendVerdict]:
+    """Verdicts on all trends of the query's region."""
+    with st.spinner(t("home.reading"), show_time=True):  # after new results, those of a large region take seconds
+        return cached(core().warehouse.regressions, _all_trends(query)).groups
+
+
+def changes_of(rows: Sequence[BoardRow], trends: Iterable[TrendVerdict]) -> dict[str, TrendVerdict]:
+    """What regressed or improved, by the latest run of the row with the trend's newest version.
+
+    A trend spans versions, of which the filters may leave older ones only: these have not changed."""
+    found = {}
+    for trend in trends:
+        own = [row for row in rows if _is_newest_of(row, trend)]
+        if own and trend.verdict.outcome in CHANGES:
+            newest = max(own, key=lambda row: (row.latest_at is not None, row.latest_at))
+            found[newest.latest_run_id] = trend
+    return found
+
+
+def _is_newest_of(row: BoardRow, trend: TrendVerdict) -> bool:
+    group = trend.row.group
+    names = ("fingerprint", "throughput_unit", "synthetic_data", "origin")
+    hardware_names = ("flavor", "pool_id", "node_count", "cards_per_node")
+    is_newest = row.framework_version == trend.verdict.candidate or row.latest_run_id == trend.row.latest_run_id
+    return is_newest and all(getattr(row, name) == getattr(group, name) for name in (*names, *hardware_names))
+
+
+def change_text(found: TrendVerdict) -> str:
+    """Which way its newest version went against the baseline, and by how much; the metric, unless it is throughput."""
+    metric = found.verdict.decisive
+    name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
+    change = signed(metric.difference.change, 1) if metric and metric.difference else ""
+    return " ".join(filter(None, (CHANGES[found.verdict.outcome][0], change, name)))
+
+
+def badge_colours(texts: Iterable[str]) -> dict[str, str]:
+    """The colour of each text of `change_text`."""
+    return {text: COLOURS[text[0]] for text in texts}
+
+
+def link_to_others(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
+    """The way to what changed in these rows' benchmarks but has no row among them; nothing if every change has one."""
+    trends, fingerprints = trends_of(query), {row.fingerprint for row in rows}
+    shown = {trend.row.group.id for trend in changes_of(rows, trends).values()}
+    others = [
+        trend
+        for trend in trends
+        if trend.verdict.outcome in CHANGES and trend.row.group.fingerprint in fingerprints
+        if trend.row.group.id not in shown
+    ]
+    if others:
+        selection = {"region": region_key(query), OUTCOME: [outcome.name.lower() for outcome in CHANGES]}
+        link(HISTORY, t("board.more_changes", count=len(others)), selection, icon=":material/timeline:")
