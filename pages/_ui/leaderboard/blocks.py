@@ -14,7 +14,7 @@ from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.leaderboard import block_columns
 from pages._ui.leaderboard.block_columns import framework_of
 from pages._ui.leaderboard.board import show_bars, show_links
-from pages._ui.leaderboard.changes import link_to_others, show_with_changes
+from pages._ui.leaderboard.changes import TwiceDrawn, link_to_others
 from pages._ui.runs.validity import show_rules
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
@@ -48,11 +48,11 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
     newest = cached(core().warehouse.newest_dots, query, rows, block_columns.NEWEST)
     # A switch below all tables would be found by nobody, but above them it would push the first row down.
     draws_bars = st.query_params.get("chart") == "1"
-    slots = []
+    drawing, slots = TwiceDrawn.of(query), []
     for block in page.rows:
         distinction = parameters.get(block.rows[0].fingerprint, "")
         st.markdown(benchmark_title(block, parameters), help=whole_name(distinction, 80))
-        slots.append(st.empty())
+        slots.append(drawing.slot())
         if block.total > len(block.rows):
             label = t("board.all_configurations", count=f"{block.total:,}")
             link(LEADERBOARD, label, _all_of(block), icon=":material/list:")
@@ -68,11 +68,11 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
         ticked = []
         for block, slot in zip(page.rows, slots, strict=True):
             cells = block_columns.block_cells(block.rows, newest, changes)
-            with slot.container():
+            with slot():
                 ticked += _show_table(block, benchmark_name(block, parameters), cells, names, tickable=tickable)
         return ticked
 
-    ticked = show_with_changes(query, rows, show_tables)
+    ticked = drawing.show(rows, show_tables)
     with links:
         link_to_others(query, rows)
         show_links([row.median_run_id or row.latest_run_id for row in ticked], ComparedBy.ROWS)

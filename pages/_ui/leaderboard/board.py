@@ -16,7 +16,7 @@ from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard import chart
-from pages._ui.leaderboard.changes import badge_colours, change_text, link_to_others, show_with_changes
+from pages._ui.leaderboard.changes import TwiceDrawn, badge_colours, change_text, link_to_others
 from pages._ui.leaderboard.rows import common_unit, group_cells, run_cells
 from pages._ui.runs.validity import choose_ruleset, show_rules, show_verdict_of
 from pages._ui.shell import charts, url
@@ -145,7 +145,8 @@ def show_groups(query: BoardQuery) -> bool:
     parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
     unit = common_unit(page.rows)
     names = [", ".join(filter(None, (parameters.get(row.fingerprint), row.system))) for row in page.rows]
-    slot = st.empty()
+    drawing = TwiceDrawn.of(query)
+    slot = drawing.slot()
 
     def show_table(changes: Mapping[str, TrendVerdict], *, tickable: bool) -> list[int]:
         found = [changes.get(row.latest_run_id) for row in page.rows]
@@ -154,10 +155,10 @@ def show_groups(query: BoardQuery) -> bool:
             group_cells(row, unit, name if any(names) else None, badge)
             for row, name, badge in zip(page.rows, names, badges, strict=True)
         ]
-        with slot.container():
+        with slot():
             return _table(table, t("board.table"), "groups", tickable=tickable)
 
-    ticked = show_with_changes(query, page.rows, show_table)
+    ticked = drawing.show(page.rows, show_table)
     st.caption(t("board.rank_about"))
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)

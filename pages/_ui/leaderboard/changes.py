@@ -1,9 +1,11 @@
 """What regressed or improved, by the row of the leaderboard that shows it, and as a badge."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.formats import signed
 from aisbench_core.warehouse.answers.boards import BoardRow
@@ -21,6 +23,8 @@ COLOURS = dict(CHANGES.values())
 
 _READ = "board-trends"  # of the session: for which query it has read verdicts
 
+Slot = Callable[[], DeltaGenerator]  # opens the place of a table, whose content is then replaced
+
 Ticked = TypeVar("Ticked")
 
 
@@ -30,13 +34,48 @@ class Tables(Protocol[Ticked]):
     def __call__(self, changes: Mapping[str, TrendVerdict], *, tickable: bool) -> list[Ticked]: ...
 
 
-def show_with_changes(query: BoardQuery, rows: Sequence[BoardRow], show: Tables[Ticked]) -> list[Ticked]:
-    """Rows first: for a session's first reading, verdicts on the trends of a large region take seconds."""
-    if st.session_state.get(_READ) != _all_trends(query):
-        show({}, tickable=False)
-    ticked = show(changes_of(rows, trends_of(query)), tickable=True)
-    st.session_state[_READ] = _all_trends(query)
-    return ticked
+@dataclass(frozen=True, slots=True)
+class TwiceDrawn:
+    """Rows first: the first reading of verdicts on all trends of a large region takes seconds."""
+
+    query: BoardQuery
+    is_first: bool
+
+    @classmethod
+    def of(cls, query: BoardQuery) -> "TwiceDrawn":
+        """Once, before the page's tables: their places depend on it."""
+        return cls(query, not _is_read(query))
+
+    def slot(self) -> Slot:
+        """A place for a table.
+
+        What is drawn once stands in a plain container: an empty element would take the table out of the browser at
+        every rerun, and with it the focus and a tick that was not sent yet."""
+        if self.is_first:
+            return st.empty().container
+        slot = st.container()
+        return lambda: slot
+
+    def show(self, rows: Sequence[BoardRow], show: Tables[Ticked]) -> list[Ticked]:
+        """The tables without what changed, where that is not known yet, and then with it; returns what is ticked."""
+        if self.is_first:
+            show({}, tickable=False)
+        ticked = show(changes_of(rows, trends_of(self.query)), tickable=True)
+        st.session_state[_READ] = _all_trends(self.query)
+        _revisions_read()[_all_trends(self.query)] = core().warehouse.revision()
+        return ticked
+
+
+def _is_read(query: BoardQuery) -> bool:
+    trends = _all_trends(query)
+    is_known = _revisions_read().get(trends) == core().warehouse.revision()
+    return is_known or st.session_state.get(_READ) == trends
+
+
+@st.cache_resource(show_spinner=False)
+def _revisions_read() -> dict[BoardQuery, str]:
+    """Which revision's verdicts some session of this server has read."""
+    return {}
 
 
 def _all_trends(query: BoardQuery) -> BoardQuery:
