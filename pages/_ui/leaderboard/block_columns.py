@@ -92,9 +92,11 @@ def block_cells(
 ) -> list[dict[str, Any]]:
     """All cells of each row by the names of their columns; by its latest run, its newest runs and what changed."""
     best, same_framework = rows[0], framework_of(rows)
+    ranks = rank_cells(rows)
+    has_bands = any(band_of(rank) != NO_BAND for rank in ranks)
     return [
         {
-            "rank": [rank],
+            "rank": [rank] if has_bands else rank,  # chips are wider than texts
             "flavor": hardware(row),
             "size": nodes_and_cards(row.node_count, row.cards_per_node),
             "version": row.framework_version if same_framework else f"{row.framework} {row.framework_version}",
@@ -114,7 +116,7 @@ def block_cells(
             "latest": when(row.latest_at, "%Y-%m-%d %H:%M"),
             "reason": row.reason,
         }
-        for row, rank in zip(rows, rank_cells(rows), strict=True)
+        for row, rank in zip(rows, ranks, strict=True)
     ]
 
 
@@ -163,7 +165,7 @@ def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[
     """The chosen cells by the whole titles of their columns, and how Streamlit draws each column."""
     present = [name for name in _TITLES if name in names and any(name in row for row in cells)]
     widths = _widths(cells, present)
-    prefix = _shared_prefix(cells) if _is_cut(cells, widths) else ""
+    prefix = _shared_prefix(cells) if _lacks_room(cells, widths) else ""
     if prefix:  # without it, the ends by which names differ are seen
         cells = [{**row, "flavor": row["flavor"].removeprefix(prefix)} for row in cells]
         widths = _widths(cells, present)
@@ -191,13 +193,14 @@ def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[
 
 def _chip_colours(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     """For each column of chips, the colours of its texts."""
-    ranks = [text for row in cells for text in row["rank"]]
-    changes = [text for row in cells for text in row.get("change", ())]
-    return {"rank": {text: band_of(text) for text in ranks}, "change": badge_colours(changes)}
+    ranks = {text: band_of(text) for row in cells if isinstance(row["rank"], list) for text in row["rank"]}
+    changes = badge_colours(text for row in cells for text in row.get("change", ()))
+    return {name: colours for name, colours in (("rank", ranks), ("change", changes)) if colours}
 
 
-def _is_cut(cells: Sequence[Mapping[str, Any]], widths: Mapping[str, int]) -> bool:
-    return any(widths.get("flavor", 0) < round(_SCALE * text_width(row["flavor"])) for row in cells)
+def _lacks_room(cells: Sequence[Mapping[str, Any]], widths: Mapping[str, int]) -> bool:
+    is_wide = sum(widths.values()) > NARROW - _TICKS
+    return is_wide or any(widths.get("flavor", 0) < round(_SCALE * text_width(row["flavor"])) for row in cells)
 
 
 def _shared_prefix(cells: Sequence[Mapping[str, Any]]) -> str:
@@ -228,7 +231,8 @@ def _widths(cells: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[st
     widths = {
         name: min(
             _MAX_WIDTH.get(name, _LONGEST),
-            max(_LEAST, round(_SCALE * max(map(text_width, values)))) + (_CHIP if name in _CHIPS else 0),
+            max(_LEAST, round(_SCALE * max(map(text_width, values))))
+            + (_CHIP if any(isinstance(row.get(name), list) for row in cells) and name in _CHIPS else 0),
         )
         for name, values in texts.items()
     }

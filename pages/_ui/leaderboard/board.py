@@ -35,7 +35,7 @@ MAX_BARS, MAX_DOTS = 25, 40  # how many rows are drawn as bars, and how many sin
 
 MIN_COMPARED, MAX_COMPARED = 2, 8
 
-_BADGE = 150  # width of the column of changes, in pixels
+_BADGE = 85  # width of the column of changes, in pixels
 
 
 # Parameters of the URL that filter what the leaderboard shows.
@@ -205,7 +205,7 @@ def _table(rows: list[dict[str, Any]], alt: str, key: str, *, tickable: bool = T
         t("board.model"): 130,
         t("board.parameters"): 130,
         t("board.reason"): 260,
-        t("board.flavor"): 200,
+        t("board.flavor"): 180,
     }
     options: Any = {
         "hide_index": True,
@@ -228,7 +228,11 @@ def _badges(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     texts = [text for row in rows for text in row.get(t("board.change"), ())]
     colours = badge_colours(texts)
     drawn = st.column_config.MultiselectColumn(
-        options=[*colours], color=[*colours.values()], help=t("board.change_help"), width=_BADGE
+        t("board.block_change"),
+        options=[*colours],
+        color=[*colours.values()],
+        help=t("board.change_help"),
+        width=_BADGE,
     )
     return {t("board.change"): drawn} if texts else {}
 
