@@ -1,11 +1,14 @@
 """What a region offers for training: flavors with prices, engines, pools with their queues, and quotas."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from aisbench_core.cloud.ports import Connect
-from aisbench_core.model import Engine, PoolQueue, PricedFlavor, Quota, WaitingJob
+from aisbench_core.model import Engine, Pool, PoolQueue, PricedFlavor, Quota, WaitingJob
 from aisbench_core.regions import Regions
+
+QUEUES_AT_ONCE = 8  # a region refuses many requests at the same time
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +30,27 @@ class RegionResources:
         """The preset images."""
         return self.interactive(profile).training.engines()
 
-    def pools(self, profile: str) -> list[PoolQueue] | None:
-        """The dedicated pools and what waits in them, by a request for each pool; None if the API cannot list pools."""
+    def pools(self, profile: str) -> Sequence[Pool] | None:
+        """The dedicated pools, by one request; None if the API cannot list pools."""
+        return self.interactive(profile).training.pools()
+
+    def queues(self, profile: str, *pool_ids: str) -> dict[str, Sequence[WaitingJob] | None]:
+        """What waits in each of these pools, by a request for each, a few at a time; None if the API cannot tell."""
         training = self.interactive(profile).training
-        pools = training.pools()
+        with ThreadPoolExecutor(QUEUES_AT_ONCE) as requests:
+            return dict(zip(pool_ids, requests.map(training.waiting, pool_ids), strict=True))
+
+    def pool_queues(self, profile: str) -> list[PoolQueue] | None:
+        """All pools with what waits in each; None if the API cannot list pools."""
+        pools = self.pools(profile)
         if pools is None:
             return None
-        return [PoolQueue(pool, _queue(training.waiting(pool.pool_id))) for pool in pools]
+        queues = self.queues(profile, *(pool.pool_id for pool in pools))
+        waiting = [queues[pool.pool_id] for pool in pools]
+        return [
+            PoolQueue(pool, None if jobs is None else tuple(jobs)) for pool, jobs in zip(pools, waiting, strict=True)
+        ]
 
     def quotas(self, profile: str) -> Sequence[Quota] | None:
         """How many jobs the project may have, and has; None if the API cannot tell."""
         return self.interactive(profile).training.quotas()
-
-
-def _queue(waiting: Sequence[WaitingJob] | None) -> tuple[WaitingJob, ...] | None:
-    return None if waiting is None else tuple(waiting)

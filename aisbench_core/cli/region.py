@@ -58,7 +58,7 @@ def list_pools(profile: str, as_json: bool) -> None:
     With api sdk or sdk-v1, pools cannot be listed.
     """
     core = open_core(writing=False)
-    pools = core.region_resources.pools(core.regions.profile(profile).name)
+    pools = core.region_resources.pool_queues(core.regions.profile(profile).name)
     if pools is None:
         display.message("the API of this profile cannot list pools")
     columns: display.Columns[PoolQueue] = {

@@ -40,6 +40,8 @@ times.
   a new visitor; memory is the maximum of the process.
 * *First paint*: from the address to the page's main answer in Chromium (20,000 runs; the browser has visited that
   server before), the median of three, beside a Streamlit page that holds one line.
+* *Region*: what its page and `aisbench region` ask first, from a sandbox that waits 20 ms before each answer; memory
+  is what Python objects take at most.
 """
 HEAD = "| figure | measured | goal | reached | beside | ratio |\n|---|---|---|---|---|---|\n"
 ROW = re.compile(r"^\| (?P<figure>[^|]+?) \|(?:[^|\n]*\|){5}$", re.MULTILINE)

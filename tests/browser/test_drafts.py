@@ -215,6 +215,7 @@ def interrupt(visit: Visit, path: str, pause: int) -> None:
     menu = visit.page.get_by_test_id("stSidebar").locator("a").filter(visible=True)
     link, other = (menu.and_(visit.page.locator(f'a[href^="{name}?"]')) for name in (path.strip("/"), "health"))
     for each in (other, link, link, other, link):
+        visit.page.mouse.move(0, 0)  # as a hand does on its way: an entry's tooltip covers those above it
         each.click(no_wait_after=True)
         visit.page.wait_for_timeout(pause)
     visit.settle()

@@ -65,6 +65,22 @@ def test_a_search_leaves_what_it_matches(client: TrainingClient, open_page: Open
     assert {str(row["Flavor"]).startswith("sandbox.cpu") for row in rows(app)} == {True}
 
 
+def test_only_the_queues_of_the_shown_pools_are_read(
+    client: TrainingClient, sandbox: SandboxProcess, open_page: OpenPage
+) -> None:
+    assert client
+    pools = [{"name": f"pool-{number:03}", "flavor": "modelarts.kat1.8xlarge", "nodes": 1} for number in range(45)]
+    sandbox.admin("PUT", "capacity", {"pools": pools})
+    sandbox.admin("DELETE", "requests")
+
+    app = open_page("region", profile="lab", show="pools", page="3")
+
+    asked = sandbox.admin("GET", "requests")["modelarts"]
+    assert [row["Pool"] for row in rows(app)] == [f"pool-{number:03}" for number in range(40, 45)]
+    assert "45" in texts(app)
+    assert sum(count for label, count in asked.items() if "workloads" in label) == 5
+
+
 def test_pools_show_their_nodes_the_queue_and_the_quotas(client: TrainingClient, open_page: OpenPage) -> None:
     assert client
 

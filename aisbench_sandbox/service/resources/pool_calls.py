@@ -28,8 +28,8 @@ _STATUSES = ("Queue", "Pending", "Abnormal", "Terminating", "Creating", "Running
 def pools(services: Services, request: Request) -> Response:
     query = request.query_params
     status = word(query.get("status", ""), "status", ("", "created", "failed", "creating"))
-    jobs = services.jobs.jobs.all()
-    listed = [responses.pool_json(pool, responses.jobs_in(pool, jobs)) for pool in services.pools()]
+    jobs = responses.jobs_by_pool(services.jobs.jobs.all())
+    listed = [responses.pool_json(pool, jobs.get(pool.name, ())) for pool in services.pools()]
     wanted = _labels(query.get("labelSelector", ""))
     if query.get("workspaceId"):
         wanted["os.modelarts/workspace.id"] = query["workspaceId"]
@@ -82,8 +82,8 @@ def monitor(services: Services, request: Request) -> Response:
 
 
 def usage(services: Services, _: Request) -> Response:
-    jobs = services.jobs.jobs.all()
-    items = [responses.usage_json(pool, responses.jobs_in(pool, jobs), services.now()) for pool in services.pools()]
+    jobs = responses.jobs_by_pool(services.jobs.jobs.all())
+    items = [responses.usage_json(pool, jobs.get(pool.name, ()), services.now()) for pool in services.pools()]
     return answer(200, {"apiVersion": "os.modelarts.metrics/v2", "kind": "PoolMetricsList", "items": items})
 
 

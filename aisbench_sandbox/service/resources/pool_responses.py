@@ -1,5 +1,6 @@
 """JSON of dedicated pools: the pool, its nodes, its jobs and its usage."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -22,6 +23,15 @@ _MADE = "1970-01-01T00:00:00Z"  # the plan has no creation time
 def jobs_in(pool: DedicatedPool, jobs: Sequence[Job]) -> list[Job]:
     """The jobs that name this pool."""
     return [job for job in jobs if job.pool == pool.name]
+
+
+def jobs_by_pool(jobs: Sequence[Job]) -> Mapping[str, list[Job]]:
+    """The jobs that name a pool, by its name; in one pass, since there may be hundreds of pools."""
+    found: dict[str, list[Job]] = defaultdict(list)
+    for job in jobs:
+        if job.pool:
+            found[job.pool].append(job)
+    return found
 
 
 def pool_json(pool: DedicatedPool, jobs: Sequence[Job]) -> Json:

@@ -84,8 +84,7 @@ def show_pool_picker(profile: str, store: Store) -> None:
     """*Choose* for the field of the pool: dedicated pools with their free nodes."""
 
     def choices() -> Iterator[tuple[str, str]]:
-        for row in _answered(core().region_resources.pools, profile) or ():
-            pool = row.pool
+        for pool in _answered(core().region_resources.pools, profile) or ():
             known = None not in (pool.free_nodes, pool.total_nodes)
             free = t("picker.free", free=pool.free_nodes, total=pool.total_nodes) if known else ""
             yield pool.pool_id, " · ".join(filter(None, (plain(pool.name), free)))

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from aisbench_core.formats import MISSING, duration
-from aisbench_core.model import Engine, PoolQueue, PricedFlavor
+from aisbench_core.model import Engine, Pool, PricedFlavor, WaitingJob
 from pages._ui.region.answers import show_answer
 from pages._ui.shell import url
 from pages._ui.shell.core import core
@@ -18,6 +18,7 @@ from pages._ui.shell.words import t
 Row = TypeVar("Row")
 
 ROWS = 50  # of one page of a list
+POOLS = 20  # of one page: each queue takes a request
 
 
 def show_flavors(profile: str) -> None:
@@ -57,27 +58,35 @@ def _engine_row(engine: Engine) -> dict[str, Any]:
 
 
 def show_pools(profile: str) -> None:
-    """Dedicated pools with their nodes, what waits in them, and the project's quotas."""
+    """Dedicated pools with their nodes, what waits in them, and the project's quotas.
+
+    A queue takes a request of its own, so that only those of the shown pools are read."""
     pools = show_answer(core().region_resources.pools, profile)
     if pools:
-        _show_rows(pools, _pool_row, t("region.pools"))
+        pages = url.Pages("page", len(pools), POOLS)
+        shown = pools[pages.offset : pages.offset + POOLS]
+        table = st.container()
         st.subheader(t("region.queue"))
-        queue = [_waiting_row(pool) for pool in pools if pool.waiting]
-        _show_rows([row for rows in queue for row in rows], dict, t("region.queue"), "waiting", t("region.no_queue"))
+        queues = show_answer(core().region_resources.queues, profile, *(pool.pool_id for pool in shown)) or {}
+        with table:
+            show_table([_pool_row(pool, queues.get(pool.pool_id)) for pool in shown], t("region.pools"))
+            pages.show()
+            st.caption(t("board.total", total=f"{len(pools):,}"))
+        rows = [row for pool in shown for row in _waiting_rows(pool, queues.get(pool.pool_id))]
+        _show_rows(rows, dict, t("region.queue"), "waiting", t("region.no_queue"))
     elif pools is not None:
         st.info(t("region.no_pools"), icon=":material/bedtime:")
     _show_quotas(profile)
 
 
-def _pool_row(row: PoolQueue) -> dict[str, Any]:
-    pool = row.pool
+def _pool_row(pool: Pool, waiting: Sequence[WaitingJob] | None) -> dict[str, Any]:
     return {
         t("region.pool"): pool.name,
         t("field.node_count"): pool.total_nodes,
         t("region.used"): pool.used_nodes,
         t("region.free"): pool.free_nodes,
         t("region.faulty"): pool.faulty_nodes,
-        t("region.waiting"): None if row.waiting is None else len(row.waiting),
+        t("region.waiting"): None if waiting is None else len(waiting),
         t("region.phase"): pool.phase or None,
         t("region.kind"): pool.kind or None,
         t("field.pool_id"): pool.pool_id,
@@ -85,17 +94,17 @@ def _pool_row(row: PoolQueue) -> dict[str, Any]:
     }
 
 
-def _waiting_row(row: PoolQueue) -> list[dict[str, Any]]:
+def _waiting_rows(pool: Pool, waiting: Sequence[WaitingJob] | None) -> list[dict[str, Any]]:
     return [
         {
-            t("region.pool"): row.pool.name,
+            t("region.pool"): pool.name,
             t("region.position"): job.position or None,
             t("region.job"): job.name,
             t("region.user"): job.user or None,
             t("field.flavor"): job.flavor or None,
             t("region.waited"): duration(job.waited_s),
         }
-        for job in row.waiting or ()
+        for job in waiting or ()
     ]
 
 
