@@ -53,7 +53,7 @@ reliability: $(INSTALLED_TEST) browser ## attack the product for about an hour, 
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/reliability
 
 screenshots: $(INSTALLED_TEST) browser ## take the README's pictures anew
-	@SCREENSHOTS_TO=docs/images $(BIN)/python -m pytest -q tests/browser/test_story.py -k follows
+	@SCREENSHOTS_TO=docs/images $(BIN)/python -m pytest -q tests/browser/test_story.py tests/browser/test_demo.py -k follows
 
 format: $(INSTALLED_TEST) ## bring all files into the common style
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .

@@ -246,7 +246,7 @@ def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -
     visit.page.get_by_text("Chart", exact=True).click()
     expect(chart(visit)).to_be_visible()
     visit.rest()
-    visit.publish("leaderboard", height=1000)
+    visit.picture("leaderboard-of-runs")
 
 
 def compare(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
@@ -266,7 +266,7 @@ def compare(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
     for run_id in (on_one_node, on_two_nodes):
         expect(visit.table("Metrics")).to_contain_text(run_id)
     expect(chart(visit)).to_have_count(5)
-    visit.publish("compare", height=1600)
+    visit.picture("compare-nodes")
 
 
 def download(visit: Visit, run_ids: set[str]) -> None:

@@ -1,0 +1,53 @@
+"""A first look at a console without results: the demo history, by hand, with the README's pictures of it."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import expect
+
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.visit import OpenWindow
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """A console on its first day."""
+    data_dir = tmp_path_factory.mktemp("demo")
+    with FileLock(data_dir / "follower.lock"):
+        process = ConsoleProcess.start(data_dir)
+        yield process
+        process.stop()
+
+
+def test_a_newcomer_follows_a_regression_of_the_demo_and_removes_it(
+    console: ConsoleProcess, window: OpenWindow
+) -> None:
+    visit = window(console)
+
+    visit.open("/")
+    visit.page.get_by_role("button", name="Show a demo history").click()
+    expect(visit.page.get_by_text("r2.0 is 4.5 % slower than r1.10").first).to_be_visible()
+    expect(visit.page).to_have_title("▼ 4 Home – AISBench")
+    visit.rest()
+    visit.publish("home")
+
+    visit.menu("Leaderboard")
+    expect(visit.page.get_by_role("region", name=re.compile("^Leaderboard table")).first).to_contain_text("▲ +2.5 %")
+    visit.rest()
+    visit.publish("leaderboard")
+
+    visit.open("/leaderboard?show=groups&model=ResNet-50 v1.5")
+    for row in (0, 2):
+        visit.tick(row)
+    visit.page.get_by_role("link", name="Compare 2 rows").click()
+    sentence = visit.page.get_by_test_id("stCode").first
+    expect(sentence).to_contain_text(re.compile(r"r2\.0 .*is 4\.\d % slower than .*r1\.10"))
+    visit.rest()
+    visit.publish("compare", height=1000)
+
+    visit.open("/")
+    visit.page.get_by_role("button", name="Remove the demo history").click()
+    expect(visit.page.get_by_role("button", name="Show a demo history")).to_be_visible()
+    assert visit.troubles() == []
