@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from filelock import FileLock
 from playwright.sync_api import expect
 
 from tests.browser.console_process import ConsoleProcess
@@ -14,11 +13,9 @@ from tests.browser.visit import OpenWindow
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
     """A console on its first day."""
-    data_dir = tmp_path_factory.mktemp("demo")
-    with FileLock(data_dir / "follower.lock"):
-        process = ConsoleProcess.start(data_dir)
-        yield process
-        process.stop()
+    process = ConsoleProcess.start(tmp_path_factory.mktemp("demo"))
+    yield process
+    process.stop()
 
 
 def test_a_newcomer_follows_a_regression_of_the_demo_and_removes_it(
