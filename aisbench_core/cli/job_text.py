@@ -28,8 +28,8 @@ def queue_text(run: "Run", details: "JobDetails") -> str:
 
 
 def details_text(details: "JobDetails") -> str:
-    """The tables of attempts and stages."""
-    blocks = (_attempts(details), _stages(details))
+    """The platform's diagnosis, and the tables of attempts and stages."""
+    blocks = (_diagnosis(details), _attempts(details), _stages(details))
     return "\n\n".join(filter(None, blocks))
 
 
@@ -52,6 +52,20 @@ def cards_text(cards: "list[CardSummary]") -> str:
 
 def _mean(value: float | None, unit: str) -> str:
     return formats.MISSING if value is None else f"{value:.0f} {unit}"
+
+
+def _diagnosis(details: "JobDetails") -> str:
+    found = details.diagnosis
+    if found is None:
+        return ""
+    title = " ".join(filter(None, ("diagnosis of the platform", f"({found.level})" if found.level else "")))
+    if not found.faults:
+        return f"{title}: {'no known fault' if found.is_complete else 'not completed'}"
+    lines = [
+        "\n".join((fault.code or formats.MISSING, *(f"  {name}: {text}" for name, text in fault.facts), *fault.sources))
+        for fault in found.faults
+    ]
+    return f"{title}\n" + "\n".join(map(display.indented, lines))
 
 
 def _attempts(details: "JobDetails") -> str:

@@ -17,6 +17,7 @@ from aisbench_core.model import (
     Engine,
     EventLanguage,
     Flavor,
+    JobDiagnosis,
     JobEvent,
     JobRequest,
     JobStage,
@@ -154,6 +155,9 @@ class TrainingService(Protocol):
 
     def tasks(self, job_id: str, attempt: int = 0) -> Sequence[JobTask]:
         """An attempt's tasks and nodes; attempts count from 1, 0 is the last one. Empty in APIs without tasks."""
+
+    def diagnosis(self, job_id: str) -> JobDiagnosis | None:
+        """What the platform found in the job's log; None if the API or the region offers no diagnosis, or not of it."""
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types that training jobs can use."""

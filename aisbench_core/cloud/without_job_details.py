@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from aisbench_core.model import EventLanguage, JobEvent, JobStage, JobTask
+from aisbench_core.model import EventLanguage, JobDiagnosis, JobEvent, JobStage, JobTask
 
 # ruff: noqa: ARG002  # the arguments are those of TrainingService, which may be given by name
 
 
 class WithoutJobDetails:
-    """A base of adapters without events, stages and tasks of jobs."""
+    """A base of adapters without events, stages, tasks and diagnoses of jobs."""
 
     def events(
         self, job_id: str, since: datetime | None = None, language: EventLanguage = EventLanguage.ENGLISH
@@ -21,3 +21,6 @@ class WithoutJobDetails:
 
     def tasks(self, job_id: str, attempt: int = 0) -> Sequence[JobTask]:
         return ()
+
+    def diagnosis(self, job_id: str) -> JobDiagnosis | None:
+        return None

@@ -125,6 +125,26 @@ class RunAttempt:
         return next((task.exit_code for task in self.tasks if task.task == self.task), None)
 
 
+@dataclass(frozen=True, slots=True)
+class DiagnosedFault:
+    """A fault that the platform found in a job's log: its code, and what else it says, by the platform's own names.
+
+    `sources`: where it was found, each in one line."""
+
+    code: str
+    facts: tuple[tuple[str, str], ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobDiagnosis:
+    """The platform's own diagnosis of a job. `level`: Fatal, Error or Warning, in the API's words, or empty."""
+
+    is_complete: bool
+    level: str = ""
+    faults: tuple[DiagnosedFault, ...] = ()
+
+
 class AlertKind(StrEnum):
     """What somebody who watches a run should know at once."""
 
@@ -147,12 +167,14 @@ class JobAlert:
 class JobDetails:
     """All of it so far, each part oldest first. Parts that the API does not have are empty.
 
-    `queue`: the places that the job came to; the last one is where it waits, or waited."""
+    `queue`: the places that the job came to; the last one is where it waits, or waited.
+    `diagnosis`: of a failed job."""
 
     events: tuple[JobEvent, ...] = ()
     stages: tuple[JobStage, ...] = ()
     attempts: tuple[RunAttempt, ...] = ()
     queue: tuple[QueuePosition, ...] = ()
+    diagnosis: JobDiagnosis | None = None
 
     @property
     def restarts(self) -> int:

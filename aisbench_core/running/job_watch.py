@@ -15,8 +15,11 @@ from aisbench_core.errors import CloudError, CloudRejected, CloudUnavailable, Re
 from aisbench_core.job_secrets import masked
 from aisbench_core.messages import verbatim
 from aisbench_core.model import (
+    ENDED_PHASES,
+    DiagnosedFault,
     EventLanguage,
     JobDetails,
+    JobDiagnosis,
     JobEvent,
     JobStage,
     JobStatus,
@@ -46,6 +49,7 @@ _BEGINNING = re.compile(r"^\[ModelArts Service Log\]\[init\] download code_url")
 # Training guide 4.3, and the examples of the API reference.
 _EXIT = re.compile(r"^\[(?P<task>[\w-]+)\].*(?:\bexit code|退出码)\s*(?P<code>\d+)", re.IGNORECASE)
 _WAITING = frozenset({Phase.CREATING, Phase.PENDING})
+_FAILED = ENDED_PHASES - {Phase.COMPLETED, Phase.TERMINATED}
 _DETAILS = TypeAdapter(JobDetails)
 
 
@@ -96,6 +100,7 @@ class JobWatch:
         """The same once more for a job that has ended, with all its events. Raises CloudError if they are refused."""
         before = self.stored()
         after = self._with_attempts(self._with_stages(before, status), status)
+        after = self._with_diagnosis(after, status)
         self._store(before, after)
         return self._store(after, self._with_attempts(self._with_events(after, status, None), status))
 
@@ -206,6 +211,26 @@ class JobWatch:
         own = own[beginnings[-later - 1] :] if later < len(beginnings) else own
         written = [line.rstrip()[:LINE_LETTERS] for line in own if line.strip() and not _PLATFORM_LINE.search(line)]
         return tuple(written[-LAST_LINES:])
+
+    def _with_diagnosis(self, details: JobDetails, status: JobStatus) -> JobDetails:
+        """What the platform found in the log of a failed job; what it found before stays if it says nothing now."""
+        if status.phase not in _FAILED:
+            return details
+        with suppress(CloudError):
+            found = self.training.diagnosis(status.job_id)
+            return replace(details, diagnosis=self._masked_diagnosis(found)) if found else details
+        return details
+
+    def _masked_diagnosis(self, found: JobDiagnosis) -> JobDiagnosis:
+        faults = (
+            DiagnosedFault(
+                self._masked(fault.code),
+                tuple((self._masked(name), self._masked(text)) for name, text in fault.facts),
+                tuple(map(self._masked, fault.sources)),
+            )
+            for fault in found.faults
+        )
+        return replace(found, faults=tuple(faults))
 
     def _masked(self, text: str) -> str:
         return str(masked(verbatim(text), self.secrets)) if text else text

@@ -6,7 +6,7 @@ from typing import Any
 
 from aisbench_sandbox.engine.rank_tables import loopback
 from aisbench_sandbox.events import PlatformEvent
-from aisbench_sandbox.job import Job
+from aisbench_sandbox.job import ENDED, Job, JobPhase
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.event_search import EventSearch
 from aisbench_sandbox.service.hosts import host_of
@@ -138,6 +138,19 @@ def tasks_json(job: Job, schedule_count: int = 0) -> list[Json]:
         }
         for task in job.tasks
     ]
+
+
+def diagnosis_json(job: Job) -> Json:
+    """What the log of a failed job was found to show: a conclusion for each task that ended with an exit code.
+
+    API reference, ShowTrainingJobUserDiagnosis; its list of codes is not public, so that these are the sandbox's."""
+    if job.phase not in ENDED:
+        return {"status": "Running", "level": "", "conclusions": []}
+    broken = [end for end in job.ends if end.exit_code] if job.phase is JobPhase.FAILED else []
+    conclusions = [
+        {"conclusion": {"code": f"Sandbox.Exit.{end.exit_code}", "class": end.task}, "sources": []} for end in broken
+    ]
+    return {"status": "Completed", "level": "Error" if broken else "", "conclusions": conclusions}
 
 
 def metrics_json(job: Job, task: str) -> Json:

@@ -81,6 +81,11 @@ def stages(services: Services, request: Request) -> Response:
     return answer(200, stages_json(job, reason))
 
 
+def diagnosis(services: Services, request: Request) -> Response:
+    job = services.jobs.show(job_id_of(request))
+    return answer(200, responses.diagnosis_json(job))
+
+
 def _event_search(services: Services, request: Request) -> EventSearch:
     query = request.query_params
     times = [name for name in ("start_time", "end_time") if query.get(name)]
@@ -119,4 +124,5 @@ ROUTES: Routes = (
     ("GET", f"{JOB}/metrics/{{task}}", metrics),
     ("GET", f"{JOB}/events", events),
     ("GET", f"{JOB}/stages", stages),
+    ("GET", f"{JOB}/diagnosis", diagnosis),
 )

@@ -4,8 +4,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from aisbench_core.model import (
+    DiagnosedFault,
     EventKind,
     JobDetails,
+    JobDiagnosis,
     JobEvent,
     JobFault,
     JobStage,
@@ -32,4 +34,11 @@ STAGES = (
     JobStage(2, "running", "Running", "运行", AT + timedelta(minutes=6)),
 )
 HUNG = JobDetails((HANG,), STAGES, (BROKEN, replace(AGAIN, tasks=(JobTask("worker-3", "10.0.0.4", "192.168.7.4"),))))
-INTERRUPTED = JobDetails((), STAGES[:1], (replace(BROKEN, recovery=""),), (QueuePosition(AT, 2, 5),))
+DIAGNOSIS = JobDiagnosis(
+    is_complete=True,
+    level="Error",
+    faults=(
+        DiagnosedFault("HCCL-17", (("class", "communication"), ("hint", "look at *rank 3*")), ("worker: worker-3",)),
+    ),
+)
+INTERRUPTED = JobDetails((), STAGES[:1], (replace(BROKEN, recovery=""),), (QueuePosition(AT, 2, 5),), DIAGNOSIS)

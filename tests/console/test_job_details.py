@@ -7,6 +7,7 @@ import pytest
 
 from aisbench_core.model import (
     JobDetails,
+    JobDiagnosis,
     JobStage,
     QueuePosition,
     RunState,
@@ -75,6 +76,28 @@ def test_a_failed_run_shows_the_last_lines_that_its_job_wrote(open_page: OpenPag
 
     assert any("HCCL timeout" in code.value for code in app.code)
     assert not [warning for warning in app.warning if "restart" in warning.value]
+
+
+def test_a_failed_run_shows_what_the_platform_found(open_page: OpenPage, used: Path) -> None:
+    store(used, FAILED_RUN, INTERRUPTED)
+    english, chinese = (open_page("live", run=FAILED_RUN, lang=lang) for lang in ("en", "zh"))
+    store(used, FAILED_RUN, JobDetails(diagnosis=JobDiagnosis(is_complete=False)))
+    going = open_page("live", run=FAILED_RUN)
+    store(used, FAILED_RUN, JobDetails(diagnosis=JobDiagnosis(is_complete=True)))
+    clean = open_page("live", run=FAILED_RUN)
+
+    (found,) = (each.value for each in english.dataframe if "Fault" in each.value)
+    assert found.to_dict("records") == [
+        {
+            "Fault": "HCCL-17",
+            "Details": "class: communication\nhint: look at *rank 3*",
+            "Found in": "worker: worker-3",
+        }
+    ]
+    assert "Level: Error." in texts(english)
+    assert "平台诊断结果" in texts(chinese)
+    assert "still working on it" in texts(going)
+    assert "found no known fault" in texts(clean)
 
 
 def test_a_waiting_run_shows_its_place_and_the_reason_in_the_readers_language(open_page: OpenPage, used: Path) -> None:

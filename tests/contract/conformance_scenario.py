@@ -151,7 +151,7 @@ class Scenario:
         for part in ("tasks/{task}/logs/preview", "tasks/{task}/logs/url", "logs/{task}", "metrics/{task}"):
             self.ask(job + part)
         times = {"start_time": "1", "end_time": "9999999999999"}
-        for part, query in (("events", times), ("stages", {}), ("tasks", {})):
+        for part, query in (("events", times), ("stages", {}), ("diagnosis", {}), ("tasks", {})):
             self.ask(job + part, **query)
         self._sandbox.script(by="hold")
         failed, self.names["job_id"] = self.names["job_id"], self.ask(CREATE, image_body())["metadata"]["id"]

@@ -203,6 +203,17 @@ def test_stages_and_tasks_are_listed_where_the_api_has_them(region: Region) -> N
     assert region.training.tasks(job.job_id, attempt=9) == type(tasks)()
 
 
+def test_a_diagnosis_is_read_where_the_api_offers_one(region: Region) -> None:
+    job = region.create()
+    region.training.stop(job.job_id)
+
+    found = region.training.diagnosis(job.job_id)
+
+    assert (found is not None) <= (region.profile.api is Api.V2)
+    assert found is None or not found.faults, "it was stopped"
+    assert region.training.diagnosis(NOBODY) is None
+
+
 def test_the_attempts_of_a_job_are_part_of_its_status_where_the_api_lists_them(region: Region) -> None:
     job = region.create()
     region.training.stop(job.job_id)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.model import AlertKind, JobDetails, JobFault, Run, RunSpec, RunState
+from aisbench_core.model import AlertKind, DiagnosedFault, JobDetails, JobDiagnosis, JobFault, Run, RunSpec, RunState
 from aisbench_core.results.job_events import alert_message, cloud_events
 from tests.actors import named
 from tests.flow.command_line import CommandLine
@@ -127,3 +127,23 @@ def test_show_prints_them(bench: Bench, pool_sandbox: SandboxProcess) -> None:
 
     assert "Insufficient resources: nodes needed 1, free 0 of 1." in shown
     assert "place 1 of 1 in the queue" in shown
+
+
+def test_a_failed_run_keeps_what_the_platform_found_in_its_log(bench: Bench, pool_sandbox: SandboxProcess) -> None:
+    pool_sandbox.script(by="look", exit_code=137, log="step 1\nKilled\n")
+    run = bench.follow(bench.launch(SPEC), RunState.FAILED)
+
+    found = details_of(bench, run).diagnosis
+
+    assert found == JobDiagnosis(True, "Error", (DiagnosedFault("Sandbox.Exit.137", (("class", "worker-0"),)),))
+    shown = CommandLine(bench.core.settings.data_dir, pool_sandbox).type("show", run.run_id).stdout
+    assert "diagnosis of the platform (Error)\n  Sandbox.Exit.137\n    class: worker-0" in shown
+
+
+def test_a_region_without_a_diagnosis_is_no_error(bench: Bench, pool_sandbox: SandboxProcess) -> None:
+    pool_sandbox.script(by="look", exit_code=1, log="step 1\n")
+    unknown = {"code": "APIGW.0101", "message": "The API does not exist or has not been published."}
+    pool_sandbox.faults({"service": "modelarts", "path": "/diagnosis", "status": 404, **unknown})
+    run = bench.follow(bench.launch(SPEC), RunState.FAILED)
+
+    assert details_of(bench, run).diagnosis is None

@@ -13,16 +13,19 @@ from aisbench_core.errors import CloudRejected
 from aisbench_core.messages import bilingual, from_json, in_chinese, to_json, verbatim
 from aisbench_core.model import (
     AlertKind,
+    DiagnosedFault,
     Event,
     EventKind,
     EventLanguage,
     JobDetails,
+    JobDiagnosis,
     JobEvent,
     JobFault,
     JobStage,
     JobStatus,
     JobTask,
     Level,
+    Phase,
     QueuePosition,
     RunAttempt,
     StageStep,
@@ -209,6 +212,10 @@ class Cloud:
     def __init__(self, *events: JobEvent, refuses_times: bool) -> None:
         self.listed = list(events)
         self.refuses_times = refuses_times
+        self.diagnosed: JobDiagnosis | None = None
+
+    def diagnosis(self, job_id: str) -> JobDiagnosis | None:
+        return self.diagnosed if job_id else None
 
     def events(
         self, job_id: str, since: datetime | None = None, language: EventLanguage = EventLanguage.ENGLISH
@@ -272,3 +279,43 @@ def test_a_log_that_does_not_show_where_an_attempt_ends_gives_no_words(tmp_path:
     broken, again = replace(BROKEN, tasks=()), RunAttempt(2, after(90))
 
     assert polled(RunFolder(tmp_path), ["step 8 of the next attempt"], broken, again) == [(), ()]
+
+
+DIAGNOSIS = {
+    "status": "Completed",
+    "level": "Fatal",
+    "conclusions": [
+        {
+            "conclusion": {"code": "F1", "class": "hardware", "empty": "", "steps": ["one", "二"]},
+            "sources": [{"worker": "worker-3", "line": 7}, {}],
+        },
+        {"conclusion": None, "sources": None},
+    ],
+}
+
+
+def test_a_diagnosis_keeps_what_the_platform_says_by_its_own_names() -> None:
+    found = detail_replies.job_diagnosis(DIAGNOSIS)
+
+    facts = (("class", "hardware"), ("steps", '["one", "二"]'))
+    assert found == JobDiagnosis(
+        True, "Fatal", (DiagnosedFault("F1", facts, ("worker: worker-3, line: 7",)), DiagnosedFault(""))
+    )
+    assert detail_replies.job_diagnosis({"status": "Running"}) == JobDiagnosis(False)
+
+
+@pytest.mark.parametrize(
+    ("phase", "kept"), [("Failed", True), ("Abnormal", True), ("Completed", False), ("Terminated", False)]
+)
+def test_the_diagnosis_of_a_failed_job_is_kept_without_secrets(tmp_path: Path, phase: str, kept: bool) -> None:
+    folder, cloud = RunFolder(tmp_path), Cloud(refuses_times=False)
+    cloud.diagnosed = JobDiagnosis(True, "Error", (DiagnosedFault("F1", (("hint", "key s3cr3t!"),), ("at s3cr3t!",)),))
+    watch = JobWatch(cast("TrainingService", cloud), folder, "", ("s3cr3t!",), lambda: None, AT)
+
+    found = watch.complete(JobStatus("j", "n", Phase(phase))).diagnosis
+    cloud.diagnosed = None
+    again = watch.complete(JobStatus("j", "n", Phase(phase))).diagnosis
+
+    assert (found is not None) is kept
+    assert "s3cr3t!" not in repr(read_details(folder))
+    assert again == found, "what the platform has forgotten stays"

@@ -1,11 +1,12 @@
-"""Parses replies of API v2 about one job: its events, stages and tasks. Raises like `replies`."""
+"""Parses replies of API v2 about one job: its events, stages, tasks and diagnosis. Raises like `replies`."""
 
+import json
 import re
 from datetime import UTC, datetime
 from typing import Any
 
 from aisbench_core.cloud.modelarts_v2.replies import Json, moment
-from aisbench_core.model import EventKind, JobEvent, JobStage, JobTask, StageStep
+from aisbench_core.model import DiagnosedFault, EventKind, JobDiagnosis, JobEvent, JobStage, JobTask, StageStep
 
 # The training guide (4.3) has the Chinese sentences; the English ones differ between documents.
 _KINDS = (
@@ -39,6 +40,28 @@ def job_tasks(reply: Any) -> list[JobTask]:
     """The tasks; the reply is a list, not an object. An empty reply means none."""
     return [
         JobTask(str(item["task"]), str(item.get("ip") or ""), str(item.get("host_ip") or "")) for item in reply or ()
+    ]
+
+
+def job_diagnosis(reply: Json) -> JobDiagnosis:
+    """The platform's diagnosis. Of its fields beyond the code, names and texts are kept as they come."""
+    faults = tuple(_fault(item) for item in reply.get("conclusions") or ())
+    return JobDiagnosis(reply.get("status") == "Completed", str(reply.get("level") or ""), faults)
+
+
+def _fault(item: Json) -> DiagnosedFault:
+    conclusion = item.get("conclusion") or {}
+    facts = tuple((name, text) for name, text in _texts(conclusion) if name != "code")
+    sources = (", ".join(f"{name}: {text}" for name, text in _texts(source)) for source in item.get("sources") or ())
+    return DiagnosedFault(str(conclusion.get("code") or ""), facts, tuple(filter(None, sources)))
+
+
+def _texts(values: Json) -> list[tuple[str, str]]:
+    """What has a value, as text; lists and objects as JSON."""
+    return [
+        (str(name), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in values.items()
+        if value not in (None, "", [], {})
     ]
 
 

@@ -18,6 +18,7 @@ from aisbench_core.model import (
     Engine,
     EventLanguage,
     Flavor,
+    JobDiagnosis,
     JobEvent,
     JobRequest,
     JobStage,
@@ -135,6 +136,15 @@ class ModelArtsV2:
         return self._caller.read(
             operation, self._sdk.list_training_job_tasks_invoker(request), detail_replies.job_tasks
         )
+
+    def diagnosis(self, job_id: str) -> JobDiagnosis | None:
+        # API reference, ShowTrainingJobUserDiagnosis (2026-03): the SDK has no method for it yet.
+        call = self._caller.request("GET", "/v2/{project_id}/training-jobs/{job}/diagnosis", {"job": job_id})
+        with suppress(CloudNotFound):  # also of a region that does not offer the call
+            return self._caller.read(
+                Message("read the diagnosis of job {job_id}", job_id=job_id), call, detail_replies.job_diagnosis
+            )
+        return None
 
     def flavors(self) -> Sequence[Flavor]:
         call = self._sdk.show_training_job_flavors_invoker(sdk.ShowTrainingJobFlavorsRequest())

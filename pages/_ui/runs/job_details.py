@@ -83,6 +83,28 @@ def show_job_attempts(details: JobDetails) -> None:
                 st.caption(plain(t.pick(attempt.last_event, chinese.get(attempt.last_event, ""))))
 
 
+def show_diagnosis(details: JobDetails) -> None:
+    """What the platform found in the log of a failed job, in its own words."""
+    found = details.diagnosis
+    if found is None:
+        return
+    st.header(t("job.diagnosis"))
+    if not found.faults:
+        st.caption(t("job.no_fault" if found.is_complete else "job.diagnosing"))
+        return
+    level = t("job.level", level=plain(found.level)) if found.level else ""
+    st.caption(" ".join(filter(None, (t("job.diagnosis_about"), level))))
+    rows = [
+        {
+            t("job.fault"): fault.code or MISSING,
+            t("job.found"): "\n".join(f"{name}: {text}" for name, text in fault.facts) or MISSING,
+            t("job.source"): "\n".join(fault.sources) or MISSING,
+        }
+        for fault in found.faults
+    ]
+    show_table(rows, t("job.diagnosis"), widths={t("job.found"): "large"})
+
+
 def show_job_stages(details: JobDetails) -> None:
     """How long each stage took, and the nodes and exit codes of the tasks."""
     if not details.stages:

@@ -17,7 +17,14 @@ from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs import card_metrics, cards, cleaning, reproduce
 from pages._ui.runs.annotations import show_annotations
-from pages._ui.runs.job_details import job_details, show_alert, show_job_attempts, show_job_stages, show_queue
+from pages._ui.runs.job_details import (
+    job_details,
+    show_alert,
+    show_diagnosis,
+    show_job_attempts,
+    show_job_stages,
+    show_queue,
+)
 from pages._ui.runs.priority import show_priority
 from pages._ui.runs.recorded import board_selection, show_details, show_measured, show_recorded
 from pages._ui.runs.system_form import show_system
@@ -142,6 +149,7 @@ def _one_run(run_id: str, had_ended: bool) -> None:
         cards.show_stages(run, ledger_answer(core().ledger.progress, run_id))
         cards.show_detail(run)
         show_queue(run, details)
+        show_diagnosis(details)
         show_job_attempts(details)
         if run.state.is_terminal:
             _result(run_id)
