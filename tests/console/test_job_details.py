@@ -90,7 +90,7 @@ def test_a_failed_run_shows_what_the_platform_found(open_page: OpenPage, used: P
     assert found.to_dict("records") == [
         {
             "Fault": "HCCL-17",
-            "Details": "class: communication\nhint: look at *rank 3*",
+            "Details": "class: communication · hint: look at *rank 3*",
             "Found in": "worker: worker-3",
         }
     ]

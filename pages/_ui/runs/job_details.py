@@ -97,8 +97,8 @@ def show_diagnosis(details: JobDetails) -> None:
     rows = [
         {
             t("job.fault"): fault.code or MISSING,
-            t("job.found"): "\n".join(f"{name}: {text}" for name, text in fault.facts) or MISSING,
-            t("job.source"): "\n".join(fault.sources) or MISSING,
+            t("job.found"): " · ".join(f"{name}: {text}" for name, text in fault.facts) or MISSING,
+            t("job.source"): " · ".join(fault.sources) or MISSING,
         }
         for fault in found.faults
     ]
