@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from aisbench_core.model import Channel, JobRequest, NfsVolume
+from aisbench_core.model import Channel, JobRequest, Volume
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ FIELDS = (
     JobField(lambda job: dict(job.environments), "algorithm.environments", sdk="env_variables"),
     JobField(lambda job: job.log_path, "spec.log_export_path.obs_url", "log_url", sdk_v1="log_url"),
     JobField(lambda job: _url(job.log_path), sdk="log_url"),
-    JobField(lambda job: [_nfs(volume) for volume in job.spec.volumes], "spec.volumes", sdk="volumes"),
+    JobField(lambda job: [_volume(volume) for volume in job.spec.volumes], "spec.volumes", sdk="volumes"),
     JobField(lambda job: [_share(volume) for volume in job.spec.volumes], v1="volumes"),
     JobField(lambda job: "nfs" if job.spec.volumes else "", sdk_v1="nas_type"),
     JobField(lambda job: job.spec.volumes[0].server_path if job.spec.volumes else "", sdk_v1="nas_share_addr"),
@@ -136,12 +136,14 @@ def _remote(channel: Channel) -> Mapping[str, Any]:
     return {"name": channel.name, "access_method": channel.access_method.value, "remote": remote, **prefetch}
 
 
-def _nfs(volume: NfsVolume) -> Mapping[str, Any]:
+def _volume(volume: Volume) -> Mapping[str, Any]:
+    if volume.pfs_path:
+        return {"pfs": {"pfs_path": volume.pfs_path, "local_path": volume.local_path}}
     path = volume.server_path
     return {"nfs": {"nfs_server_path": path, "local_path": volume.local_path, "read_only": volume.read_only}}
 
 
-def _share(volume: NfsVolume) -> Mapping[str, Any]:
+def _share(volume: Volume) -> Mapping[str, Any]:
     share = {"src_path": volume.server_path, "dest_path": volume.local_path, "read_only": volume.read_only}
     return {"nfs": {**({"id": volume.id} if volume.id else {}), **share}}
 

@@ -72,10 +72,14 @@ class Channel(Frozen):
     ] = False
 
 
-class NfsVolume(Frozen):
-    """An SFS Turbo share mounted into every node."""
+class Volume(Frozen):
+    """A share of SFS Turbo, or a directory of a parallel file system (OBS), mounted into every node; one of both."""
 
-    server_path: Annotated[str, Field(description="address:/path")]
+    server_path: Annotated[str, Field(exclude_if=operator.not_, description="SFS Turbo: address:/path")] = ""
+    pfs_path: Annotated[
+        str,
+        Field(exclude_if=operator.not_, description="parallel file system: /bucket/directory, which only v2 mounts"),
+    ] = ""
     local_path: str
     read_only: bool = False
     id: Annotated[str, Field(exclude_if=operator.not_, description="the file system's id, which only v1 is told")] = ""
@@ -178,7 +182,7 @@ class RunSpec(Frozen):
     secrets: Annotated[tuple[str, ...], Field(description="names of variables whose values are stored apart")] = ()
     log_levels: LogLevels = LogLevels()
     update: Update = Update()
-    volumes: tuple[NfsVolume, ...] = ()
+    volumes: tuple[Volume, ...] = ()
     priority: Annotated[int, Field(ge=1, le=3)] = 1
     auto_stop_hours: Annotated[int | None, Field(ge=1, le=720)] = None
     retries: Annotated[int, Field(ge=0, le=128)] = 0

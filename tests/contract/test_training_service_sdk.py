@@ -16,7 +16,7 @@ import pytest
 
 from aisbench_core.cloud.modelarts_package.service import ModelArtsSdk
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
-from aisbench_core.model import AccessMethod, Channel, Flavor, JobRequest, NfsVolume, Phase
+from aisbench_core.model import AccessMethod, Channel, Flavor, JobRequest, Phase, Volume
 from tests.contract.answering import answering
 from tests.contract.region import Region, sdk_region
 from tests.contract.test_training_service_sdk_troubles import venv_with
@@ -40,7 +40,7 @@ def full(place: Region) -> JobRequest:
             "auto_stop_hours": None,
             "node_count": 2,
             "flavor": "sandbox.cpu.1card",
-            "volumes": (NfsVolume(server_path="192.168.0.8:/", local_path="/mnt/share", read_only=True),),
+            "volumes": (Volume(server_path="192.168.0.8:/", local_path="/mnt/share", read_only=True),),
         }
     )
     return replace(

@@ -10,7 +10,7 @@ import pytest
 from aisbench_core.cloud.modelarts_package.sdk_v1_calls import SdkV1Calls
 from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
 from aisbench_core.errors import AuthFailed, CloudRejected
-from aisbench_core.model import Api, Channel, JobRequest, NfsVolume, Phase
+from aisbench_core.model import Api, Channel, JobRequest, Phase, Volume
 from aisbench_core.settings import Credentials
 from tests.contract.region import Region, sdk_region
 from tests.contract.sdk_venv import STANDIN
@@ -43,7 +43,7 @@ def test_a_job_is_the_same_whether_the_package_asks_for_it_or_the_api_is_asked(
     place: Region, sandbox: SandboxProcess
 ) -> None:
     request = place.job("by-package", {"epochs": "3"})
-    share = NfsVolume(server_path="192.168.0.8:/", local_path="/mnt/share")
+    share = Volume(server_path="192.168.0.8:/", local_path="/mnt/share")
     request = replace(request, spec=request.spec.model_copy(update={"node_count": 2, "volumes": (share,)}))
     by_api = ModelArtsV1(place.profile, place.credentials, 20.0).create(replace(request, name="by-api"))
 

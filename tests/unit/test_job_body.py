@@ -6,7 +6,7 @@ from typing import Any
 from huaweicloudsdkcore.utils.http_utils import sanitize_for_serialization
 
 from aisbench_core.cloud.job_fields import v2_body
-from aisbench_core.model import AccessMethod, Channel, JobRequest, NfsVolume, RunSpec
+from aisbench_core.model import AccessMethod, Channel, JobRequest, RunSpec, Volume
 
 ENGINE = "mindspore_2.2.12-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt9b"
 SPEC = RunSpec(
@@ -81,15 +81,17 @@ def test_a_custom_image_starts_a_command_and_no_boot_file() -> None:
 
 
 def test_a_dedicated_pool_has_a_priority_and_shares_are_mounted() -> None:
-    volume = NfsVolume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo", read_only=True)
-    spec = SPEC.model_copy(update={"pool_id": "pool-0123", "priority": 2, "volumes": (volume,)})
+    volume = Volume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo", read_only=True)
+    other = Volume(pfs_path="/bench-pfs/data", local_path="/mnt/pfs")
+    spec = SPEC.model_copy(update={"pool_id": "pool-0123", "priority": 2, "volumes": (volume, other)})
 
     body = sent(replace(REQUEST, spec=spec))["spec"]
 
     assert body["resource"]["pool_id"] == "pool-0123"
     assert body["schedule_policy"] == {"priority": 2}
     assert body["volumes"] == [
-        {"nfs": {"nfs_server_path": "192.168.0.82:/", "local_path": "/mnt/sfs_turbo", "read_only": True}}
+        {"nfs": {"nfs_server_path": "192.168.0.82:/", "local_path": "/mnt/sfs_turbo", "read_only": True}},
+        {"pfs": {"pfs_path": "/bench-pfs/data", "local_path": "/mnt/pfs"}},
     ]
 
 

@@ -237,6 +237,20 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "is used for two volumes",
     ),
     ("volumes.mount", {"volumes": [{"server_path": "h:/a", "local_path": "m"}]}, "volumes.0.local_path", "absolute"),
+    (
+        "volumes.share",
+        {"volumes": [{"server_path": "h:/a", "pfs_path": "/b/a", "local_path": "/m"}]},
+        "volumes.0.pfs_path",
+        "both server_path and pfs_path are given; allowed: one of them",
+    ),
+    ("volumes.share", {"volumes": [{"local_path": "/m"}]}, "volumes.0.server_path", "'' is not an NFS share"),
+    ("volumes.share", {"volumes": [{"pfs_path": "b/a", "local_path": "/m"}]}, "volumes.0.pfs_path", "does not start"),
+    (
+        "volumes.share",
+        {"volumes": [{"pfs_path": "/b/a", "local_path": "/m", "read_only": True}]},
+        "volumes.0.read_only",
+        "cannot be mounted read-only",
+    ),
 ]
 
 

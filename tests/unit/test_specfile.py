@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
 from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.model import AccessMethod, Api, Channel, Mode, NfsVolume, RunSpec
+from aisbench_core.model import AccessMethod, Api, Channel, Mode, RunSpec, Volume
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
@@ -29,7 +29,7 @@ SPECS = st.builds(
     cards_per_node=st.integers(1, 64),
     mode=st.sampled_from(Mode),
     environments=st.dictionaries(NAMES, TEXT, max_size=4),
-    volumes=st.lists(st.builds(NfsVolume, server_path=TEXT, local_path=TEXT, read_only=st.booleans()), max_size=2).map(
+    volumes=st.lists(st.builds(Volume, server_path=TEXT, local_path=TEXT, read_only=st.booleans()), max_size=2).map(
         tuple
     ),
     auto_stop_hours=st.none() | st.integers(1, 720),

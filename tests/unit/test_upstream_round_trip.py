@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.authoring.specfile import from_yaml, to_yaml
 from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, NfsVolume, RunSpec
+from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, RunSpec, Volume
 from aisbench_core.profile_files import save_profile
 from aisbench_core.settings import Profile, Settings
 from aisbench_core.upstream.configs.contents import ImportedConfig, ImportedSpec
@@ -185,7 +185,7 @@ def test_what_has_no_place_upstream_is_named(configs: Configs) -> None:
         inputs=(Channel(name="other", path="/b/x/"), Channel(name="more", path="/b/y/")),
         outputs=(Channel(name="train_url", access_method=AccessMethod.ENV),),
         environments={"GLOG_v": "3"},
-        volumes=(NfsVolume(server_path="a:/", local_path="/m", read_only=True),),
+        volumes=(Volume(server_path="a:/", local_path="/m", read_only=True),),
         auto_stop_hours=3,
         retries=1,
         priority=2,

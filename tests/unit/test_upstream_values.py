@@ -2,7 +2,7 @@
 
 import pytest
 
-from aisbench_core.model import Level, NfsVolume, RunSpec
+from aisbench_core.model import Level, RunSpec, Volume
 from tests.unit.upstream_files import imported, line_of, one, said, v2
 
 
@@ -124,6 +124,6 @@ def test_a_share_becomes_a_volume() -> None:
 
     whole = spec(v2(nas_type="'nfs'", **shared))
 
-    assert whole.volumes == (NfsVolume(server_path="192.168.8.150:/", local_path="/mnt"),)
+    assert whole.volumes == (Volume(server_path="192.168.8.150:/", local_path="/mnt"),)
     assert one(imported(v2(nas_type="'cifs'", **shared)), "config.volume").field == "session_config_v2.nas_type"
     assert one(imported(v2(nas_mount_path="'/mnt'")), "config.volume").field == "session_config_v2.nas_mount_path"

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from aisbench_core.cloud.job_fields import v1_configuration
-from aisbench_core.model import Channel, JobRequest, NfsVolume, RunSpec
+from aisbench_core.model import Channel, JobRequest, RunSpec, Volume
 
 SPEC = RunSpec(
     workload="mindspore_resnet",
@@ -49,7 +49,7 @@ def test_an_image_of_ones_own_starts_a_command_and_no_boot_file() -> None:
 
 
 def test_a_dedicated_pool_needs_no_flavor_and_shares_are_mounted() -> None:
-    volume = NfsVolume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo", read_only=True)
+    volume = Volume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo", read_only=True)
     spec = SPEC.model_copy(update={"pool_id": "pool-0123", "flavor": "", "volumes": (volume,)})
 
     config = v1_configuration(replace(REQUEST, spec=spec), None, 3)
@@ -62,7 +62,7 @@ def test_a_dedicated_pool_needs_no_flavor_and_shares_are_mounted() -> None:
 
 
 def test_a_share_has_its_id_where_a_person_gives_one() -> None:
-    share = NfsVolume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo")
+    share = Volume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo")
     volumes = (share, share.model_copy(update={"id": "sfs-1"}))
 
     config = v1_configuration(replace(REQUEST, spec=REQUEST.spec.model_copy(update={"volumes": volumes})), 1, 3)

@@ -90,6 +90,10 @@ def _scheduling(spec: RunSpec) -> Iterator[Violation]:
         ("working_dir", "", Message("api {api} has no working directory", api=spec.api)),
         ("local_code_dir", "", Message("api {api} puts the code into its own directory", api=spec.api)),
     )
+    for index, volume in enumerate(spec.volumes):
+        if volume.pfs_path:
+            message = Message("api {api} mounts no parallel file system", api=spec.api)
+            yield Violation(message, _USE_V2, f"volumes.{index}.pfs_path")
     for field, default, message in rows:
         if getattr(spec, field) != default:
             yield Violation(message, _USE_V2, field, ((field, default),))

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 from aisbench_core.messages import Message
-from aisbench_core.model import AccessMethod, Level
+from aisbench_core.model import AccessMethod, Level, Volume
 from aisbench_core.preflight.rule import Source, Subject, Violation, rule
 
 LONGEST_KEY = 1024  # of an OBS object, in bytes of UTF-8
-MOST_VOLUMES = 8  # of NFS, per job
+MOST_VOLUMES = 8  # per job
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _ADDRESS = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
@@ -111,11 +111,26 @@ def volumes_count(subject: Subject) -> Iterator[Violation]:
 
 @rule("volumes.share", Level.ERROR, "volumes", Source.GUIDE)
 def volumes_share(subject: Subject) -> Iterator[Violation]:
-    """Each volume's share is written address:/path."""
+    """Each volume is an NFS share, written address:/path, or a directory of a parallel file system."""
     for index, volume in enumerate(subject.spec.volumes):
-        if not _SHARE.fullmatch(volume.server_path):
+        field = f"volumes.{index}"
+        if volume.pfs_path and volume.server_path:
+            message = Message("both server_path and pfs_path are given; allowed: one of them")
+            yield Violation(message, Message("make two volumes of it"), f"{field}.pfs_path")
+        elif volume.pfs_path:
+            yield from _pfs_violations(volume, field)
+        elif not _SHARE.fullmatch(volume.server_path):
             message = Message("{path!r} is not an NFS share; allowed: address:/path", path=volume.server_path)
-            yield Violation(message, Message("for example 192.168.0.10:/data"), f"volumes.{index}.server_path")
+            yield Violation(message, Message("for example 192.168.0.10:/data"), f"{field}.server_path")
+
+
+def _pfs_violations(volume: Volume, field: str) -> Iterator[Violation]:
+    problem = _path_problem(volume.pfs_path)
+    if problem:
+        yield Violation(problem, Message("for example /bucket/directory"), f"{field}.pfs_path")
+    if volume.read_only:  # API reference: the field is only there for nfs
+        message = Message("a parallel file system cannot be mounted read-only")
+        yield Violation(message, Message("leave read_only out"), f"{field}.read_only")
 
 
 @rule("volumes.mount", Level.ERROR, "volumes", Source.GUIDE)

@@ -49,8 +49,10 @@ def unsupported(spec: RunSpec) -> Iterator[LineFinding]:
             yield finding("config.left-out", field, Message("is not supported by modelarts_config.py and is left out"))
     for field, name, channels in (("inputs", INPUT, spec.inputs), ("outputs", OUTPUT, spec.outputs)):
         yield from _unsupported_channels(field, name, channels)
-    if len(spec.volumes) > 1 or any(volume.read_only for volume in spec.volumes):
-        yield finding("config.left-out", "volumes", Message("only one volume is supported, and it is writable"))
+    if len(spec.volumes) > 1 or any(volume.read_only or volume.pfs_path for volume in spec.volumes):
+        yield finding(
+            "config.left-out", "volumes", Message("only one volume is supported, an NFS share, and it is writable")
+        )
     yield from _in_script(spec)
     if spec.mode is Mode.SINGLE_SERVER:
         hint = Message("write `export SINGLESERVER_MODE=True` into code/config/config.sh")

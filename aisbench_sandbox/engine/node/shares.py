@@ -1,4 +1,4 @@
-"""NFS shares: directories of the sandbox that emulate them, shared by all jobs and nodes."""
+"""NFS shares and parallel file systems: directories that emulate them, shared by all jobs and nodes."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +10,8 @@ from urllib.parse import quote
 from aisbench_sandbox.engine.node.container import volume
 from aisbench_sandbox.engine.node.job_user import job_user
 from aisbench_sandbox.files import MAX_NAME_BYTES
+
+_REMOTES = {"nfs": "nfs_server_path", "pfs": "pfs_path"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +25,15 @@ class Share:
 
 
 def shares(root: Path, volumes: Sequence[Mapping[str, Any]]) -> Iterator[Share]:
-    """The NFS shares of a create request that can be mounted: none over system directories."""
+    """The volumes of a create request that can be mounted: none over system directories."""
     for entry in volumes:
-        nfs = entry.get("nfs") or {}
-        local = volume(nfs.get("local_path") or "")
-        if local:
-            remote = str(nfs["nfs_server_path"])
-            yield Share(remote, local, root / _folder_name(remote.rstrip("/")), nfs.get("read_only") is True)
+        for kind, path in _REMOTES.items():
+            mount = entry.get(kind) or {}
+            local = volume(mount.get("local_path") or "")
+            if local:
+                # An NFS share has an address before its path, so that no name of one is that of the other kind.
+                remote = str(mount[path])
+                yield Share(remote, local, root / _folder_name(remote.rstrip("/")), mount.get("read_only") is True)
 
 
 def _folder_name(remote: str) -> str:

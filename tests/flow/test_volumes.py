@@ -1,0 +1,47 @@
+"""A run reads what an earlier one left in its volumes: an NFS share and a parallel file system, really mounted."""
+
+from pathlib import Path
+
+import yaml
+
+from aisbench_sandbox.engine.node.container import Containers, why_no_containers
+from tests.flow.command_line import CommandLine
+from tests.sandbox_process import SandboxProcess
+
+CODE = """
+for name in ("nfs", "pfs"):
+    with open(f"/mnt/{name}/runs.txt", "a+") as file:
+        file.seek(0)
+        print(name, "was read by", file.read().count("run"), "runs", flush=True)
+        file.write("run ")
+"""
+VOLUMES = [
+    {"server_path": "192.168.0.82:/data", "local_path": "/mnt/nfs"},
+    {"pfs_path": "/bench-pfs/data", "local_path": "/mnt/pfs"},
+]
+
+
+def test_a_volume_of_each_kind_is_read_by_a_later_run_and_stays_in_its_spec(
+    real_sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    code, spec = tmp_path / "code", tmp_path / "spec.yaml"
+    code.mkdir()
+    (code / "train.py").write_text(CODE, "utf-8")
+    shell = CommandLine(tmp_path / "data", real_sandbox)
+    fields = yaml.safe_load(shell.type("spec", "quickstart_digits").stdout)
+    fields |= {"flavor": "sandbox.cpu.1card", "cards_per_node": 1, "volumes": VOLUMES}
+    fields |= {"code_dir": str(code), "boot_file": "train.py"}
+    spec.write_text(yaml.safe_dump(fields), "utf-8")
+
+    said = [shell.start("run", str(spec), "--wait").communicate(timeout=120) for _ in range(2)]
+
+    logs = sorted(path.read_text("utf-8") for path in shell.data_dir.rglob("worker-*.log"))
+    run_id = next(path.name for path in (shell.data_dir / "runs").iterdir())
+    kept = shell.data_dir / "runs" / run_id
+    assert any("pfs_path: /bench-pfs/data" in path.read_text("utf-8") for path in kept.rglob("*.yaml"))
+    if why_no_containers(Containers.AUTO, tmp_path):
+        assert all("needs containers" in log for log in logs), said
+    else:
+        for name in ("nfs", "pfs"):
+            assert [f"{name} was read by {count} runs" in log for count, log in enumerate(logs)] == [True, True], logs
+    shell.end()
