@@ -133,7 +133,8 @@ def _pairs(job: JobRequest, key: str) -> list[dict[str, str]]:
 def _remote(channel: Channel) -> Mapping[str, Any]:
     remote = {"obs": {"obs_url": channel.path}}
     prefetch = {"prefetch_to_local": True} if channel.prefetch else {}
-    return {"name": channel.name, "access_method": channel.access_method.value, "remote": remote, **prefetch}
+    local = {"local_dir": channel.local_dir} if channel.local_dir else {}
+    return {"name": channel.name, "access_method": channel.access_method.value, "remote": remote, **prefetch, **local}
 
 
 def _volume(volume: Volume) -> Mapping[str, Any]:

@@ -70,6 +70,9 @@ class Channel(Frozen):
         bool,
         Field(exclude_if=operator.not_, description="of an output: its files are downloaded before the job starts"),
     ] = False
+    local_dir: Annotated[
+        str, Field(exclude_if=operator.not_, description="directory in the container, which only v2 lets choose")
+    ] = ""
 
 
 class Volume(Frozen):
@@ -300,6 +303,8 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
                     yield f"{field}.{channel['name']}.access_method", channel["access_method"]
                 if channel.get("prefetch"):
                     yield f"{field}.{channel['name']}.prefetch", True
+                if channel.get("local_dir"):
+                    yield f"{field}.{channel['name']}.local_dir", channel["local_dir"]
         elif isinstance(value, dict):
             for name, item in value.items():
                 yield f"{field}.{name}", None if item == "" and field not in EMPTY_COUNTS else item

@@ -103,7 +103,7 @@ def test_a_job_says_where_its_code_lies_and_when_it_is_restarted() -> None:
         "retry_on_hang": True,
     }
     spec = SPEC.model_copy(update=settings)
-    output = REQUEST.outputs[0].model_copy(update={"prefetch": True})
+    output = REQUEST.outputs[0].model_copy(update={"prefetch": True, "local_dir": "/home/ma-user/out"})
 
     body = sent(replace(REQUEST, spec=spec, outputs=(output,)))
 
@@ -114,6 +114,7 @@ def test_a_job_says_where_its_code_lies_and_when_it_is_restarted() -> None:
     }
     assert (body["algorithm"]["working_dir"], body["algorithm"]["local_code_dir"]) == ("/home/work", "/home/code")
     assert body["algorithm"]["outputs"][0]["prefetch_to_local"] is True
+    assert body["algorithm"]["outputs"][0]["local_dir"] == "/home/ma-user/out"
 
 
 def test_what_is_not_asked_for_is_not_sent() -> None:

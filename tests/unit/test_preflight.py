@@ -243,6 +243,21 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "volumes.0.pfs_path",
         "both server_path and pfs_path are given; allowed: one of them",
     ),
+    (
+        "channels.local",
+        {"inputs": [{"name": "data_url", "path": "/b/in/", "local_dir": "data"}]},
+        "inputs.data_url.local_dir",
+        "'data' is not an absolute path",
+    ),
+    (
+        "channels.local",
+        {
+            "inputs": [{"name": "data_url", "path": "/b/in/", "local_dir": "/home/data/"}],
+            "volumes": [{"server_path": "h:/a", "local_path": "/home/data"}],
+        },
+        "inputs.data_url.local_dir",
+        "is used twice",
+    ),
     ("volumes.share", {"volumes": [{"local_path": "/m"}]}, "volumes.0.server_path", "'' is not an NFS share"),
     ("volumes.share", {"volumes": [{"pfs_path": "b/a", "local_path": "/m"}]}, "volumes.0.pfs_path", "does not start"),
     (

@@ -183,7 +183,7 @@ def test_what_has_no_place_upstream_is_named(configs: Configs) -> None:
     spec = RunSpec(
         workload="mindspore_bert",
         inputs=(Channel(name="other", path="/b/x/"), Channel(name="more", path="/b/y/")),
-        outputs=(Channel(name="train_url", access_method=AccessMethod.ENV),),
+        outputs=(Channel(name="train_url", access_method=AccessMethod.ENV, local_dir="/home/out"),),
         environments={"GLOG_v": "3"},
         volumes=(Volume(server_path="a:/", local_path="/m", read_only=True),),
         auto_stop_hours=3,
@@ -197,7 +197,7 @@ def test_what_has_no_place_upstream_is_named(configs: Configs) -> None:
 
     assert named == dict.fromkeys(
         ("environments", "auto_stop_hours", "retries", "priority", "log_path", "inputs.more", "inputs.other",
-         "outputs.train_url", "volumes", "mode"), Level.WARNING
+         "outputs.train_url", "outputs.train_url.local_dir", "volumes", "mode"), Level.WARNING
     )  # fmt: skip
 
 

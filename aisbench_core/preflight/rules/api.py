@@ -97,6 +97,11 @@ def _scheduling(spec: RunSpec) -> Iterator[Violation]:
     for field, default, message in rows:
         if getattr(spec, field) != default:
             yield Violation(message, _USE_V2, field, ((field, default),))
+    for kind, channels in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        for channel in channels:
+            if channel.local_dir:
+                message = Message("api {api} chooses the directories of inputs and outputs itself", api=spec.api)
+                yield Violation(message, _USE_V2, f"{kind}.{channel.name}.local_dir")
     for channel in spec.outputs:
         if channel.prefetch and not spec.resume_from:  # which sets it
             message = Message("api {api} downloads no output before the job starts", api=spec.api)

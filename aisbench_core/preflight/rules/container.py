@@ -43,6 +43,25 @@ def channels_prefetch(subject: Subject) -> Iterator[Violation]:
             yield Violation(message, Message("leave out prefetch"), f"inputs.{channel.name}")
 
 
+@rule("channels.local", Level.ERROR, "inputs", Source.API)
+def channels_local(subject: Subject) -> Iterator[Violation]:
+    """Each input and output that chooses its directory in the container has an absolute one of its own."""
+    spec = subject.spec
+    used = {posixpath.normpath(volume.local_path) for volume in spec.volumes if volume.local_path}
+    for kind, channels in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        for channel in channels:
+            tidy, field = posixpath.normpath(channel.local_dir), f"{kind}.{channel.name}.local_dir"
+            if not channel.local_dir:
+                continue
+            if not _is_absolute(channel.local_dir) or tidy == "/":
+                message = Message("{path!r} is not an absolute path without ..", path=channel.local_dir)
+                yield Violation(message, Message("for example /home/ma-user/data"), field)
+            elif tidy in used:
+                message = Message("{path!r} is used twice", path=channel.local_dir)
+                yield Violation(message, Message("give each input, output and volume a directory of its own"), field)
+            used.add(tidy)
+
+
 @rule("retries.needed", Level.ERROR, "retries", Source.GUIDE)
 def retries_needed(subject: Subject) -> Iterator[Violation]:
     """Restarts after any failure or a hang, and the environment check, need at least one retry."""

@@ -95,6 +95,9 @@ def _unsupported_channels(field: str, name: str, channels: Sequence[Channel]) ->
         if channel.name != name or channel.access_method is not AccessMethod.PARAMETER:
             message = Message("is passed to the training code as --{name}", name=name)
             yield finding("config.left-out", f"{field}.{channel.name}", message)
+        if channel.local_dir:
+            message = Message("is not supported by modelarts_config.py and is left out")
+            yield finding("config.left-out", f"{field}.{channel.name}.local_dir", message)
 
 
 def _dict_of(spec: RunSpec) -> str:
