@@ -100,6 +100,7 @@ def search(visit: Visit, text: str) -> int:
     visit.page.keyboard.type(text)
     first = visit.page.get_by_role("dialog").get_by_role("link").first
     expect(first).to_contain_text(re.compile(re.escape(text), re.IGNORECASE))
+    visit.page.wait_for_timeout(TYPED_MS)
     visit.rest()
     stops = press_tab_until(visit, first)
     visit.page.keyboard.press("Enter")
@@ -114,6 +115,9 @@ def press_tab_until(visit: Visit, target: Locator) -> int:
             return stops
     raise AssertionError(f"{target} cannot be reached by Tab")
 
+
+TYPED_MS = 600
+"""After so long without a key the field has sent what was typed: until then the list may be drawn once more."""
 
 MOST_STOPS = 20
 """So often somebody presses Tab at most from Home until a job is launched."""
