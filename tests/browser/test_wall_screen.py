@@ -60,5 +60,18 @@ def test_a_wall_screen_is_read_from_afar_and_follows_the_results(
     assert axe_violations(visit) == []
 
     Warehouse(console.data_dir / "warehouse.duckdb").record_many([a.record("more", framework_version="r3")])
-    expect(table.get_by_text("mindspore r3")).to_be_visible(timeout=REFRESH_MS)
+    expect(table.get_by_text("r3", exact=True)).to_be_visible(timeout=REFRESH_MS)
     assert visit.troubles() == []
+
+
+def test_a_smaller_screen_has_smaller_type_and_all_columns(console: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(console, width=1280)
+    visit.open("/leaderboard?tv=1")
+    table = visit.page.get_by_test_id("stTable")
+
+    expect(table.get_by_text("▼ -11.1 %")).to_be_visible()
+    height = table.locator("tbody tr").first.evaluate("row => row.offsetHeight")
+    size = table.locator("td").first.evaluate("cell => parseFloat(getComputedStyle(cell).fontSize)")
+    assert height < 3 * size, "a cell is wrapped"
+    assert_fits(visit)
+    assert table.evaluate("table => table.scrollWidth <= table.clientWidth")

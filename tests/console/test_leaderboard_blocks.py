@@ -170,9 +170,9 @@ def test_a_wall_screen_has_interval_newest_runs_and_what_changed(open_page: Open
 
     newest = open_page("leaderboard", tv="1").table[0].value.iloc[1]
 
-    assert newest["Against baseline"] == ":red-badge[▼ -11.1 %]"
+    assert newest["Change"] == ":red-badge[▼ -11.1 %]"
     assert newest["95 % interval"] == "8,002.3 – 8,006.7"
-    assert newest["Newest runs"] == "▁▂▃▃▄▅▆▆▇█"
+    assert newest["Newest"] == "▁▂▃▃▄▅▆▆▇█"
 
 
 @pytest.mark.parametrize(

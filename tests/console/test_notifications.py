@@ -43,7 +43,7 @@ def test_a_channel_is_added_tested_and_removed(open_page: OpenPage, data_dir: Pa
     assert stored(data_dir).get("lab").url.get_secret_value() == hook.url
 
     app = newest(app.button, "test-lab").click().run()
-    assert "The receiver of lab took the test." in texts(app)
+    assert "lab accepted the test message." in texts(app)
     assert "This is a test of channel lab" in hook.events()[0]["text"]
     assert "tok-en" not in texts(app)
 

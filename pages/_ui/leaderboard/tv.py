@@ -9,7 +9,7 @@ from aisbench_core.warehouse.answers.boards import BenchmarkBoard, hardware
 from aisbench_core.warehouse.answers.compared import RunDot
 from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.leaderboard.block_columns import band_of, interval_text, rank_cells, relation
+from pages._ui.leaderboard.block_columns import band_of, framework_of, interval_text, rank_cells, relation
 from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title
 from pages._ui.leaderboard.changes import CHANGES, change_text, changes_of, trends_of
 from pages._ui.shell.core import cached, core
@@ -22,12 +22,12 @@ NEWEST = 12  # runs of a sparkline
 BARS = "▁▂▃▄▅▆▇█"  # letters, unlike drawings, grow with the type
 ROWS = 5  # of each benchmark: more cannot be read from across a room
 
-# Real HTML tables follow the size of the page's type; those that can be sorted are drawn at a fixed size. The filters
-# are still there, because they read the address, but nobody sees them.
+# Real HTML tables follow the size of the page's type, and that the screen: 24 px at a width of 1920. Tables that can
+# be sorted are drawn at a fixed size. The filters are still there, because they read the address, but nobody sees them.
 CONTROLS = "tv-controls"
 _STYLE = f"""<style>
-    html {{ font-size: 24px; }}
-    [data-testid="stTable"] :is(td, th) {{ font-size: 1rem; }}
+    html {{ font-size: max(14px, 1.25vw); }}
+    [data-testid="stTable"] :is(td, th) {{ font-size: 1rem; white-space: nowrap; }}
     [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stExpandSidebarButton"], .st-key-{CONTROLS} {{
         display: none;
     }}
@@ -66,18 +66,21 @@ def _refreshed(query: BoardQuery) -> None:
 def _show_block(
     block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]], changes: Mapping[str, TrendVerdict]
 ) -> None:
+    same_framework = framework_of(block.rows)
     cells = [
         {
             t("board.rank"): f":{band_of(rank)}-badge[{plain(rank)}]",
             t("board.flavor"): plain(hardware(row)),
-            t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
-            t("board.version"): plain(clipped(f"{row.framework} {row.framework_version}")),
+            t("board.block_size"): nodes_and_cards(row.node_count, row.cards_per_node),
+            t("board.version"): plain(
+                clipped(row.framework_version if same_framework else f"{row.framework} {row.framework_version}")
+            ),
             t("board.block_median"): f"**{number(row.throughput)}**",
             t("board.relation"): relation(row, block.rows[0]),
-            t("board.change"): _badge(changes.get(row.latest_run_id)),
+            t("board.block_change"): _badge(changes.get(row.latest_run_id)),
             t("board.interval"): interval_text(row),
-            t("board.runs"): str(row.runs),
-            t("board.trend"): sparkline([dot.throughput for dot in newest[row.latest_run_id]]),
+            t("board.block_runs"): str(row.runs),
+            t("board.block_trend"): sparkline([dot.throughput for dot in newest[row.latest_run_id]]),
         }
         for row, rank in zip(block.rows, rank_cells(block.rows), strict=True)
     ]
