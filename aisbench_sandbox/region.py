@@ -28,6 +28,7 @@ from aisbench_sandbox.service.grouping.experiments import Experiments
 from aisbench_sandbox.service.json_store import JsonStore
 from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.routes import modelarts_app
+from aisbench_sandbox.service.saved_algorithms import SavedAlgorithms
 from aisbench_sandbox.service.training_jobs import TrainingJobs
 from aisbench_sandbox.service.v1.jobs import LegacyJobs
 
@@ -96,11 +97,13 @@ class Region:
         experiments = Experiments(store, self._jobs.now, self._jobs.all)
         obs_url = self.location.obs_url
         shared = (self._jobs, self._engine, self._objects, obs_url, self.keys, script)
-        jobs = TrainingJobs(*shared, quotas, experiments, self._capacity)
+        algorithms = SavedAlgorithms(store, self._jobs.now, self._objects)
+        jobs = TrainingJobs(*shared, quotas, experiments, self._capacity, algorithms)
         services = Services(
             jobs,
             quotas,
             experiments,
+            algorithms,
             LegacyJobs(store, jobs),
             lambda: self._capacity.plan.pools,
             time.time,

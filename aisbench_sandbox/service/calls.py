@@ -10,6 +10,7 @@ from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.jobs import Clock
 from aisbench_sandbox.service.grouping.experiments import Experiments
 from aisbench_sandbox.service.resources.quotas import Quotas
+from aisbench_sandbox.service.saved_algorithms import SavedAlgorithms
 from aisbench_sandbox.service.training_jobs import TrainingJobs
 from aisbench_sandbox.service.v1.jobs import LegacyJobs
 
@@ -21,6 +22,7 @@ class Services:
     jobs: TrainingJobs
     quotas: Quotas
     experiments: Experiments
+    algorithms: SavedAlgorithms
     legacy: LegacyJobs
     pools: Callable[[], Sequence[DedicatedPool]]
     clock: Clock

@@ -1,7 +1,7 @@
 """Validates a create request as documented, and completes it as the cloud does."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -23,22 +23,30 @@ MAX_LEVELS = 32
 MAX_VARIABLE_NAME = 8192
 MAX_VARIABLE_TEXT = 4096
 
+# What a saved algorithm decides alone: "need not be given" beside its id (SDK, JobAlgorithm).
+_OF_SAVED = ("code_dir", "boot_file", "command", "engine")
+
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def accept(
-    body: Mapping[str, Any], objects: Objects, find_pool: Callable[[str], DedicatedPool | None] = lambda _: None
+    body: Mapping[str, Any],
+    objects: Objects,
+    find_pool: Callable[[str], DedicatedPool | None] = lambda _: None,
+    find_algorithm: Callable[[str], Mapping[str, Any]] = lambda _: {},
 ) -> dict[str, Any]:
-    """The request in the form in which the job stores it. Raises Refused with the documented code."""
+    """The request in the form in which the job stores it. Raises Refused with the documented code.
+
+    `find_algorithm`: the saved algorithm with an id, as the API shows it; empty if there is none."""
     if body.get("kind") != "job":
         raise Refused(400, "ModelArts.2825", f"The job kind {body.get('kind')!r} is not supported.", "Use kind: job.")
     metadata = _block(body, "metadata")
-    algorithm = _block(body, "algorithm")
+    algorithm = _with_saved(_block(body, "algorithm"), find_algorithm)
     spec = _block(body, "spec")
     _check_metadata(metadata)
     # The order in which faults are found is ours: the documents give the codes, not their order.
-    _check_parameters(_entries(algorithm, "parameters"))
+    check_parameters(_entries(algorithm, "parameters"))
     _check_environments(_optional(algorithm, "environments"))
     channels = {kind: _channels(algorithm, kind) for kind in ("inputs", "outputs")}
     for channel in channels["outputs"]:
@@ -49,7 +57,7 @@ def accept(
     flavor = _check_resource(resource, find_pool)
     check_fit(algorithm["engine"], flavor)
     _check_spec(spec, objects)
-    _check_code(algorithm, objects)
+    check_code(algorithm, objects)
     given = {name: value for name, value in metadata.items() if value is not None}
     return {
         "kind": "job",
@@ -57,6 +65,28 @@ def accept(
         "algorithm": {"parameters": [], "environments": {}, **algorithm, **channels},
         "spec": {**spec, "resource": {**resource, "flavor_id": flavor.flavor_id}},
         "endpoints": _optional(body, "endpoints"),
+    }
+
+
+def _with_saved(algorithm: dict[str, Any], find: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
+    """The algorithm, completed with what the saved one of its id says; the request's parameters come first."""
+    if not algorithm.get("id"):
+        return algorithm
+    check_parameters(_entries(algorithm, "parameters"))  # while two of one name can still be seen
+    saved = find(str(algorithm["id"]))
+    if not saved:
+        raise Refused(400, "ModelArts.2755", f"The algorithm {algorithm['id']} is not found.", "See algorithms.")
+    config = saved["job_config"]
+    own = {name: config[name] for name in _OF_SAVED if config.get(name)}
+    requested = {str(entry.get("name")): entry for entry in _entries(algorithm, "parameters")}
+    known = {str(entry.get("name")): entry for entry in config["parameters"]}
+    if config.get("parameters_customization") is False and not requested.keys() <= known.keys():
+        raise invalid("algorithm.parameters", f"those of the algorithm: {', '.join(known) or 'none'}")
+    return {
+        **algorithm,
+        **own,
+        "name": saved["metadata"]["name"],
+        "parameters": [*(known | requested).values()],
     }
 
 
@@ -71,10 +101,11 @@ def _check_metadata(metadata: Mapping[str, Any]) -> None:
     check_metadata(metadata)
 
 
-def _check_parameters(parameters: list[Mapping[str, Any]]) -> None:
-    names = [str(parameter.get("name", "")) for parameter in parameters]
+def check_parameters(parameters: Sequence[Mapping[str, Any]]) -> None:
+    """Raises Refused for parameters without a name, of the same name, or with another value than a text."""
+    names = [parameter.get("name", "") for parameter in parameters]
     for name in names:
-        if not name:
+        if not isinstance(name, str) or not name:
             raise invalid("algorithm.parameters", "every parameter has a name")
         # argparse would silently take the last one.
         if names.count(name) > 1:
@@ -170,9 +201,10 @@ def _check_bucket(url: str, objects: Objects) -> None:
         raise Refused(400, "ModelArts.2791", f"Invalid OBS path: the bucket of {url} does not exist.")
 
 
-def _check_code(algorithm: Mapping[str, Any], objects: Objects) -> None:
-    if algorithm.get("id") or algorithm.get("subscription_id"):
-        raise Refused(400, "ModelArts.2755", "The algorithm is not found.", "Give code_dir and boot_file.")
+def check_code(algorithm: Mapping[str, Any], objects: Objects) -> None:
+    """Raises Refused if the code directory or the boot file cannot be run."""
+    if algorithm.get("subscription_id"):
+        raise Refused(400, "ModelArts.2755", "The algorithm is not found.", "There are no subscriptions here.")
     code_dir, boot_file = str(algorithm.get("code_dir") or ""), str(algorithm.get("boot_file") or "")
     # A custom image may bring its code along.
     if algorithm.get("command") and not code_dir:

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import job_calls, responses, task_calls
+from aisbench_sandbox.service import algorithm_calls, job_calls, responses, task_calls
 from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import Gateway, answer
 from aisbench_sandbox.service.grouping import experiment_calls, tag_calls
@@ -28,6 +28,7 @@ ROUTES: Routes = (
     *resource_calls.ROUTES,
     *tag_calls.ROUTES,
     *experiment_calls.ROUTES,
+    *algorithm_calls.ROUTES,
     *pool_calls.ROUTES,
 )
 

@@ -17,6 +17,7 @@ from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.creation import accept
 from aisbench_sandbox.service.grouping.experiments import Experiments
 from aisbench_sandbox.service.resources.quotas import Quotas
+from aisbench_sandbox.service.saved_algorithms import SavedAlgorithms
 from aisbench_sandbox.service.searches import Search
 from aisbench_sandbox.service.updates import updated
 
@@ -47,6 +48,7 @@ class TrainingJobs:
         quotas: Quotas,
         experiments: Experiments,
         capacity: Capacity,
+        algorithms: SavedAlgorithms,
     ) -> None:
         self.jobs = jobs
         self._engine = engine
@@ -58,6 +60,7 @@ class TrainingJobs:
         self._making = threading.RLock()
         self._experiments = experiments
         self.capacity = capacity
+        self._algorithms = algorithms
 
     def create(self, body: Mapping[str, Any]) -> Job:
         """A new job. Raises Refused."""
@@ -69,7 +72,7 @@ class TrainingJobs:
 
     def admit(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The validated request in its stored form. Raises Refused if it cannot be a job."""
-        accepted = accept(body, self._objects, self.capacity.pool)
+        accepted = accept(body, self._objects, self.capacity.pool, self._algorithms.find)
         # Before anything is stored: a job that can never run must not enter the list.
         self._engine.check(Job("", accepted, 0))
         self._quotas.check()

@@ -16,7 +16,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "sandbox.md"
 BEGIN, END = "<!-- conformance: begin -->\n", "<!-- conformance: end -->"
 
 _SOURCE = Path(__file__).with_name("conformance.yaml")
-_IN_THE_ADDRESS = ("training_job_id", "task_id", "pool_name", "experiment_id")
+_IN_THE_ADDRESS = ("training_job_id", "task_id", "pool_name", "experiment_id", "algorithm_id")
 _LIST = re.compile(r"list\[(.*)\]")
 
 

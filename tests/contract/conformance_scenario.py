@@ -95,6 +95,29 @@ def update_body() -> dict[str, Any]:
     }
 
 
+def algorithm_body() -> dict[str, Any]:
+    """An algorithm with all that may be said of one, as the preset job runs it."""
+    job = preset_body()["algorithm"]
+    remote_constraints = [{"data_type": "obs", "attributes": [{"data_format": "Default"}]}]
+    return {
+        "metadata": {"name": "digits", "description": "an algorithm", "workspace_id": "0"},
+        "job_config": {
+            **{name: job[name] for name in ("code_dir", "boot_file", "parameters", "engine")},
+            "inputs": [{"name": "data", "description": "images", "remote_constraints": remote_constraints}],
+            "outputs": [{"name": "results", "description": "weights"}],
+            "parameters_customization": True,
+        },
+        "resource_requirements": [{"key": "flavor_type", "values": ["Ascend"], "operator": "in"}],
+    }
+
+
+def image_algorithm_body() -> dict[str, Any]:
+    """An algorithm in an image of one's own."""
+    job = image_body()["algorithm"]
+    config = {name: job[name] for name in ("code_dir", "command")} | {"engine": {"image_url": "bench-org/image:1"}}
+    return {"metadata": {"name": "image"}, "job_config": config}
+
+
 class Scenario:
     """Sends requests by the table's names for them, and keeps what was answered and how it was asked."""
 
@@ -139,6 +162,7 @@ class Scenario:
         self._sandbox.script(exit_code=3)
         self._newer_jobs()
         self._organising()
+        self._algorithms()
         self._offers()
         self._older_jobs()
         return self
@@ -190,6 +214,19 @@ class Scenario:
         self.ask(f"PUT {experiments}/{{experiment_id}}", {"name": "f", "description": "g"})
         self.ask("GET /v2/{project_id}/training-experiment-names", experiment_name="f")
 
+    def _algorithms(self) -> None:
+        algorithms = "/v2/{project_id}/algorithms"
+        for body in (algorithm_body(), image_algorithm_body()):
+            self.names["algorithm_id"] = self.ask(f"POST {algorithms}", body)["metadata"]["id"]
+            self.ask(f"GET {algorithms}/{{algorithm_id}}")
+            self.ask(f"PUT {algorithms}/{{algorithm_id}}", body)
+        self.ask(f"GET {algorithms}", workspace_id="0", limit="10", offset="0", sort_by="name", order="asc")
+        job, body = self.names["job_id"], job_body("of-an-algorithm")
+        body["algorithm"] = {"id": self.names["algorithm_id"]}
+        self.names["job_id"] = self.ask(CREATE, body)["metadata"]["id"]
+        self.ask(SHOW)
+        self.names["job_id"] = job
+
     def _offers(self) -> None:
         for name in ("training-job-flavors", "training-job-engines", "training-quotas", "pools", "statistics/pools"):
             self.ask(f"GET /v2/{{project_id}}/{name}")
@@ -233,6 +270,7 @@ class Scenario:
     def end(self) -> None:
         """Delete what can be deleted."""
         self.ask("DELETE /v2/{project_id}/training-experiments/{experiment_id}")
+        self.ask("DELETE /v2/{project_id}/algorithms/{algorithm_id}")
         self.ask(SHOW.replace("GET", "DELETE"))
         self.older()
         self.ask("DELETE /v1/{project_id}/training-jobs/{job_id}/versions/{version_id}")
