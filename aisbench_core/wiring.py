@@ -28,6 +28,7 @@ from aisbench_core.regions import Regions
 from aisbench_core.report.reports import Reports
 from aisbench_core.reproducing.reproductions import Clones, Reproductions
 from aisbench_core.rulesets.ruleset import Rulesets
+from aisbench_core.running.algorithms import Algorithms
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Ledger
@@ -81,6 +82,7 @@ class Core:
             settings, ledger, workloads, regions, launches, preflight, self.systems.take_over, clock
         )
         self.jobs = Jobs(ledger, interactive, runs, clock)
+        self.algorithms = Algorithms(workloads, connect, interactive)
         self.files = RunFiles(settings.runs_dir, ledger)
         self.cleaning = Cleaning(settings, ledger, interactive, warehouse.record, clock)
         plans = SeriesFiles(settings.series_dir)

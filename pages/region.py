@@ -5,7 +5,7 @@ import streamlit as st
 from pages._ui.configure.launch import choose_profile
 from pages._ui.region.files import show_files
 from pages._ui.region.jobs import show_region_jobs, show_stop_job_dialog
-from pages._ui.region.resources import show_engines, show_flavors, show_pools
+from pages._ui.region.resources import show_algorithms, show_engines, show_flavors, show_pools
 from pages._ui.shell import url
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.status import heading
@@ -16,6 +16,7 @@ SECTIONS = {
     "flavors": show_flavors,
     "engines": show_engines,
     "pools": show_pools,
+    "algorithms": show_algorithms,
     "files": show_files,
     "jobs": show_region_jobs,
 }

@@ -90,7 +90,7 @@ for _command in (
     launching.run, launching.preflight, launching.spec, launching.clone, launching.diff, launching.reproduce,
     upstream.config, upstream.workload,
     following.follow, runs.runs, runs.show, runs.stop, runs.priority, runs.collect, cleaning.clean, runs.note, runs.tag,
-    series.series, runs.jobs, region.region, following.notify, following.logs, upstream.system,
+    series.series, runs.jobs, region.region, region.algorithms, following.notify, following.logs, upstream.system,
     importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,

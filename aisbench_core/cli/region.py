@@ -1,16 +1,26 @@
-"""`aisbench region`: what a region offers, and what its object store holds."""
+"""`aisbench region` and `algorithms`: what a region offers, what its object store holds, and its algorithms."""
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from aisbench_core import formats
 from aisbench_core.cli import display
-from aisbench_core.cli.core import open_core
-from aisbench_core.cli.options import Group, profile_option
+from aisbench_core.cli.core import actor, open_core
+from aisbench_core.cli.options import Group, profile_option, read_spec, spec_options, yes_option
 
 if TYPE_CHECKING:
-    from aisbench_core.model import DirectoryEntry, DirectorySize, Engine, PoolQueue, PricedFlavor, Quota, WaitingJob
+    from aisbench_core.model import (
+        Algorithm,
+        DirectoryEntry,
+        DirectorySize,
+        Engine,
+        PoolQueue,
+        PricedFlavor,
+        Quota,
+        WaitingJob,
+    )
 
 region = Group(
     "region",
@@ -131,6 +141,95 @@ def list_files(path: str, profile: str, limit: int, after: str, with_size: bool,
         display.message(_size_text(size))
     if page.next_after:
         display.message(f"there are more: --after '{page.next_after}'")
+
+
+algorithms = Group(
+    "algorithms",
+    help="List, show, create and delete the algorithms that ModelArts keeps (API v2 only).\n\n"
+    "ALGORITHM is the id of an algorithm.",
+)
+
+
+@algorithms.command("list")
+@profile_option
+def list_algorithms(profile: str, as_json: bool) -> None:
+    """List algorithms, newest first; at most 500."""
+    core = open_core(writing=False)
+    found = core.algorithms.all(core.regions.profile(profile).name)
+    if found is None:
+        display.message("the API of this profile has no algorithms")
+    columns: display.Columns[Algorithm] = {
+        "algorithm": lambda algorithm: algorithm.algorithm_id,
+        "name": lambda algorithm: algorithm.name,
+        "engine": lambda algorithm: display.clipped(algorithm.engine),
+        "created": lambda algorithm: display.local_time(algorithm.created_at),
+        "description": lambda algorithm: display.clipped(algorithm.description),
+    }
+    display.result(found, as_json, lambda: display.table_of(found or (), columns))
+
+
+@algorithms.command("show")
+@click.argument("algorithm_id", metavar="ALGORITHM")
+@profile_option
+def show_algorithm(algorithm_id: str, profile: str, as_json: bool) -> None:
+    """Show what an algorithm runs, and what its jobs are given."""
+    core = open_core(writing=False)
+    found = core.algorithms.show(core.regions.profile(profile).name, algorithm_id)
+    display.result(found, as_json, lambda: _algorithm_text(found))
+
+
+@algorithms.command("create")
+@spec_options
+@profile_option
+def create_algorithm(profile: str, as_json: bool, **arguments: Any) -> None:
+    """Upload a workload's code, create an algorithm of it, and print its id.
+
+    The algorithm has the name and description of the spec, its engine or image, its parameters, and the names of its
+    inputs and outputs.
+    """
+    core = open_core(writing=True)
+    spec = read_spec(core, **arguments)
+    profile = core.regions.profile(profile).name
+    hidden = not sys.stderr.isatty()  # a bar would fill the logs of CI
+    with click.progressbar(length=1, label="uploading the code", file=sys.stderr, hidden=hidden) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.length = total
+            bar.update(done - bar.pos)
+
+        created = core.algorithms.create(spec, profile, actor(), show)
+    display.result(created, as_json, lambda: created.algorithm_id)
+
+
+@algorithms.command("delete")
+@click.argument("algorithm_id", metavar="ALGORITHM")
+@profile_option
+@yes_option
+def delete_algorithm(algorithm_id: str, profile: str, yes: bool, as_json: bool) -> None:
+    """Delete an algorithm. Its code stays in OBS, and so do jobs that were created from it."""
+    core = open_core(writing=True)
+    profile = core.regions.profile(profile).name
+    found = core.algorithms.show(profile, algorithm_id)
+    if not yes:
+        click.confirm(f"Delete algorithm {found.name} ({algorithm_id})?", abort=True, err=True)
+    core.algorithms.delete(profile, found, actor())
+    display.result(found, as_json, lambda: f"{found.name} ({algorithm_id}): deleted")
+
+
+def _algorithm_text(algorithm: "Algorithm") -> str:
+    facts = {
+        "algorithm": f"{algorithm.name} ({algorithm.algorithm_id})",
+        "description": algorithm.description,
+        "created": display.local_time(algorithm.created_at),
+        "engine": algorithm.engine,
+        "code": algorithm.code_path,
+        "boot file": algorithm.boot_path,
+        "command": algorithm.command,
+        "parameters": " ".join(f"{name}={value}" for name, value in algorithm.parameters.items()),
+        "inputs": ", ".join(algorithm.inputs),
+        "outputs": ", ".join(algorithm.outputs),
+    }
+    return display.fields(*((name, text) for name, text in facts.items() if text))
 
 
 def _price(row: "PricedFlavor") -> str:

@@ -79,11 +79,24 @@ FIELDS = (
 )
 
 
+_OF_ALGORITHMS = ("code_dir", "boot_file", "command", "engine", "parameters")
+
+
 def v2_body(job: JobRequest, workspace_id: str) -> dict[str, Any]:
     """The request body of API v2."""
     body = _named(job, "v2")
     body["metadata"]["workspace_id"] = workspace_id
     return {"kind": "job", **body}
+
+
+def v2_algorithm(job: JobRequest, workspace_id: str) -> dict[str, Any]:
+    """The request body of API v2 that creates an algorithm of what the job would run."""
+    algorithm = _named(job, "v2")["algorithm"]
+    config = {name: algorithm[name] for name in _OF_ALGORITHMS if name in algorithm}
+    metadata = {"name": job.name, "description": job.spec.description, "workspace_id": workspace_id}
+    for kind, channels in (("inputs", job.inputs), ("outputs", job.outputs)):
+        config[kind] = [{"name": channel.name} for channel in channels]
+    return {"metadata": metadata, "job_config": {**config, "parameters_customization": True}}
 
 
 def v1_configuration(job: JobRequest, spec_id: int | None, engine_id: int | None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from aisbench_core.model import (
+    Algorithm,
     Api,
     DirectoryPage,
     Engine,
@@ -173,6 +174,18 @@ class TrainingService(Protocol):
 
     def quotas(self) -> Sequence[Quota] | None:
         """How many jobs the project may have; None if the API cannot tell."""
+
+    def algorithms(self) -> Sequence[Algorithm] | None:
+        """The newest 500 algorithms of the workspace, newest first; None if the API has none."""
+
+    def algorithm(self, algorithm_id: str) -> Algorithm:
+        """One algorithm. CloudNotFound if it is missing, CloudRejected if the API has none."""
+
+    def create_algorithm(self, job: JobRequest) -> Algorithm:
+        """Create an algorithm with the code, engine, parameters and names of inputs and outputs of this job."""
+
+    def delete_algorithm(self, algorithm_id: str) -> None:
+        """Delete an algorithm, if it exists; jobs that were created from it stay."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The nouns of the product: specs, runs, jobs and results. No I/O happens here."""
 
+from aisbench_core.model.algorithm import Algorithm
 from aisbench_core.model.annotation import (
     AnnotationChange,
     AnnotationKind,
@@ -129,6 +130,7 @@ __all__ = [
     "AccessMethod",
     "Actor",
     "AlertKind",
+    "Algorithm",
     "AnnotationChange",
     "AnnotationKind",
     "Annotations",

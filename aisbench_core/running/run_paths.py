@@ -49,12 +49,12 @@ def job_name(spec: RunSpec, run_id: str) -> str:
     return f"{start}-{run_id}"
 
 
-def code_path(run: Run, profile: Profile) -> str:
-    """The directory of the run's code in OBS, named by the code's hash: equal code is stored once, and never changes.
+def code_path(spec: RunSpec, code_sha256: str, profile: Profile) -> str:
+    """The directory of a run's code in OBS, named by the code's hash: equal code is stored once, and never changes.
 
     The last directory keeps its local name, because the job sees it as ${MA_JOB_DIR}/<name>."""
-    name = Path(run.spec.code_dir).expanduser().resolve().name or "code"
-    return f"{profile.path('code', run.spec.workload, run.code_sha256[:HASH_LETTERS])}{name}/"
+    name = Path(spec.code_dir).expanduser().resolve().name or "code"
+    return f"{profile.path('code', spec.workload, code_sha256[:HASH_LETTERS])}{name}/"
 
 
 def shared_path(profile: Profile) -> str:
@@ -86,7 +86,7 @@ def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
 
 def job_request(run: Run, profile: Profile, secret_values: Mapping[str, str]) -> JobRequest:
     """The request that creates the run's job. `secret_values`: those of the spec's secret variables."""
-    code = "" if not run.spec.code_dir else code_path(run, profile)
+    code = "" if not run.spec.code_dir else code_path(run.spec, run.code_sha256, profile)
     variables = run.spec.platform_variables | run.spec.variables
     return JobRequest(
         name=run.job_name,

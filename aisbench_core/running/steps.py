@@ -100,7 +100,8 @@ class Steps:
             cloud = self.connect(run.profile, run.spec.api)
             code = self._code(run)
             run = replace(run, code_sha256=code.sha256)
-            directory, shared = run_paths.code_path(run, cloud.profile), run_paths.shared_path(cloud.profile)
+            directory = run_paths.code_path(run.spec, run.code_sha256, cloud.profile)
+            shared = run_paths.shared_path(cloud.profile)
             upload(cloud.objects, code, directory, shared, self._show_progress(run, "files"))
         resumed = self._take_over(run) if run.spec.resume_from else None
         if run.spec.resume_from and not resumed:

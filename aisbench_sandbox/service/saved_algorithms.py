@@ -52,8 +52,8 @@ class SavedAlgorithms:
     def change(self, algorithm_id: str, body: Mapping[str, Any]) -> Json:
         """Replace an algorithm; jobs that were created from it stay as they are. Raises Refused."""
         before, shown = self.show(algorithm_id)["metadata"], self._accepted(body)
-        kept = {name: before[name] for name in ("id", "is_valid", "create_time", "workspace_id")}
-        shown["metadata"] |= {**kept, "update_time": self._now()}
+        unchanged = {name: before[name] for name in ("id", "is_valid", "create_time", "workspace_id")}
+        shown["metadata"] |= {**unchanged, "update_time": self._now()}
         self._store.change(_STORE, lambda stored: stored.update({algorithm_id: shown}))
         return shown
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from huaweicloudsdkmodelarts.v1 import CreateAlgorithmRequest
 from streamlit.testing.v1 import AppTest
 
 from tests.console.conftest import OpenPage, texts
@@ -12,7 +13,7 @@ from tests.training_client import TrainingClient, job_body
 
 POOL = "pool-aisb-0123456789abcdef0123456789abcdef"
 FLAVOR = "sandbox.cpu.2cards"
-SECTIONS = ("flavors", "engines", "pools", "files", "jobs")
+SECTIONS = ("flavors", "engines", "pools", "algorithms", "files", "jobs")
 
 
 @pytest.fixture
@@ -159,3 +160,15 @@ def test_an_answer_is_kept_until_somebody_asks_anew(
 
     assert kept == 0
     assert sum(sandbox.requests()["modelarts"].values()) == 1
+
+
+def test_algorithms_are_listed_with_what_they_start(client: TrainingClient, open_page: OpenPage) -> None:
+    job = job_body()["algorithm"]
+    config = {name: job[name] for name in ("code_dir", "boot_file", "engine")}
+    body = {"metadata": {"name": "digits", "description": "small"}, "job_config": config}
+    made = client.sdk.create_algorithm(CreateAlgorithmRequest(body=body)).metadata
+
+    (row,) = rows(open_page("region", profile="lab", show="algorithms"))
+
+    assert (row["Algorithm"], row["Description"], row["ID"]) == ("digits", "small", made.id)
+    assert row["Boot file or command"] == "/sandbox-bench/code/train.py"

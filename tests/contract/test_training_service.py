@@ -279,3 +279,24 @@ def test_a_priority_is_changed_where_the_api_can_and_only_in_a_pool(region: Regi
         assert region.training.set_priority(job.job_id, 2) is None
 
     assert region.training.detail(job.job_id).priority in (None, 1)
+
+
+def test_algorithms_are_kept_where_the_api_has_them(region: Region) -> None:
+    job = region.job(unused_name(), {"epochs": "3"})
+    if region.profile.api is not Api.V2:
+        assert region.training.algorithms() is None
+        with pytest.raises(CloudRejected, match="has no algorithms"):
+            region.training.create_algorithm(job)
+        return
+
+    algorithm = region.training.create_algorithm(job)
+    try:
+        shown = region.training.algorithm(algorithm.algorithm_id)
+        assert (shown.name, shown.boot_path, dict(shown.parameters)) == (job.name, job.boot_path, {"epochs": "3"})
+        assert shown.outputs == ("train_url",)
+        assert algorithm.algorithm_id in {each.algorithm_id for each in region.training.algorithms() or ()}
+    finally:
+        region.training.delete_algorithm(algorithm.algorithm_id)
+        region.training.delete_algorithm(algorithm.algorithm_id)
+    with pytest.raises(CloudNotFound):
+        region.training.algorithm(algorithm.algorithm_id)

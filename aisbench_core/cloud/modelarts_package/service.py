@@ -12,6 +12,7 @@ from aisbench_core.cloud.modelarts_package import sdk_replies
 from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
 from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
+from aisbench_core.cloud.without_algorithms import WithoutAlgorithms
 from aisbench_core.cloud.without_job_details import WithoutJobDetails
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
@@ -29,7 +30,7 @@ from aisbench_core.model import (
 from aisbench_core.settings import Credentials, Profile
 
 
-class ModelArtsSdk(WithoutJobDetails):
+class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):
     """A TrainingService in the default workspace. Threads may share it.
 
     The package is loaded by the first call, which raises ConfigError if it is missing. A version of the package that

@@ -9,6 +9,7 @@ from aisbench_core.cloud.job_pages import find_jobs, pages
 from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v1.v1_requests import PAGE, V1Calls, V1Requests
+from aisbench_core.cloud.without_algorithms import WithoutAlgorithms
 from aisbench_core.cloud.without_job_details import WithoutJobDetails
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.messages import Message
@@ -31,7 +32,7 @@ SPARE_PAGES = 2
 OpenCalls = Callable[[Profile, Credentials, float], V1Calls]
 
 
-class ModelArtsV1(WithoutJobDetails):
+class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
     """A TrainingService whose job ids are `<job>/<version>`. Threads may share it."""
 
     def __init__(

@@ -9,12 +9,13 @@ from huaweicloudsdkmodelarts import v1 as sdk
 from aisbench_core.cloud.job_fields import v2_body
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages, pages
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
-from aisbench_core.cloud.modelarts_v2 import detail_replies, replies
+from aisbench_core.cloud.modelarts_v2 import algorithms, detail_replies, replies
 from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import (
+    Algorithm,
     Engine,
     EventLanguage,
     Flavor,
@@ -163,6 +164,18 @@ class ModelArtsV2:
 
     def quotas(self) -> Sequence[Quota]:
         return list_quotas(self._caller)
+
+    def algorithms(self) -> Sequence[Algorithm]:
+        return algorithms.list_algorithms(self._caller, self._workspace_id)
+
+    def algorithm(self, algorithm_id: str) -> Algorithm:
+        return algorithms.show_algorithm(self._caller, algorithm_id)
+
+    def create_algorithm(self, job: JobRequest) -> Algorithm:
+        return algorithms.create_algorithm(self._caller, job, self._workspace_id)
+
+    def delete_algorithm(self, algorithm_id: str) -> None:
+        algorithms.delete_algorithm(self._caller, algorithm_id)
 
     def _search(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
         body = sdk.JobSearches(

@@ -6,11 +6,12 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from aisbench_core.formats import MISSING, duration
-from aisbench_core.model import Engine, Pool, PricedFlavor, WaitingJob
+from aisbench_core.model import Algorithm, Engine, Pool, PricedFlavor, WaitingJob
 from pages._ui.region.answers import show_answer
 from pages._ui.shell import url
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
+from pages._ui.shell.formats import when
 from pages._ui.shell.listing import choose_text
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -55,6 +56,25 @@ def show_engines(profile: str) -> None:
 
 def _engine_row(engine: Engine) -> dict[str, Any]:
     return {t("field.engine_name"): engine.name, t("field.engine_version"): engine.version}
+
+
+def show_algorithms(profile: str) -> None:
+    """The algorithms that the region keeps, newest first."""
+    algorithms = show_answer(core().algorithms.all, profile)
+    if algorithms is not None:
+        found = _search(algorithms, lambda algorithm: (algorithm.name, algorithm.algorithm_id, algorithm.description))
+        _show_rows(found, _algorithm_row, t("region.algorithms"))
+
+
+def _algorithm_row(algorithm: Algorithm) -> dict[str, Any]:
+    return {
+        t("region.algorithm"): algorithm.name,
+        t("field.engine_name"): algorithm.engine,
+        t("region.starts"): algorithm.command or algorithm.boot_path,
+        t("region.created"): when(algorithm.created_at, "%Y-%m-%d %H:%M") if algorithm.created_at else None,
+        t("region.description"): algorithm.description or None,
+        t("region.id"): algorithm.algorithm_id,
+    }
 
 
 def show_pools(profile: str) -> None:

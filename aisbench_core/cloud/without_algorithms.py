@@ -1,0 +1,31 @@
+"""What adapters answer whose API has no algorithms."""
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from aisbench_core.errors import CloudRejected
+from aisbench_core.messages import Message
+from aisbench_core.model import Algorithm, JobRequest
+
+# ruff: noqa: ARG002  # the arguments are those of TrainingService, which may be given by name
+
+
+class WithoutAlgorithms:
+    """A base of adapters without algorithms."""
+
+    def algorithms(self) -> Sequence[Algorithm] | None:
+        return None
+
+    def algorithm(self, algorithm_id: str) -> Algorithm:
+        _refuse()
+
+    def create_algorithm(self, job: JobRequest) -> Algorithm:
+        _refuse()
+
+    def delete_algorithm(self, algorithm_id: str) -> None:
+        _refuse()
+
+
+def _refuse() -> NoReturn:
+    message = Message("the API of this profile has no algorithms")
+    raise CloudRejected(message, hint=Message("use a profile with api v2"), operation=Message("use algorithms"))

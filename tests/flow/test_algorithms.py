@@ -1,0 +1,61 @@
+"""Algorithms from the shell: made of a workload, listed, run by a job, and deleted."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.flow.command_line import CommandLine
+from tests.sandbox_process import SandboxProcess
+from tests.training_client import TrainingClient, job_body
+
+
+@pytest.fixture
+def shell(tmp_path: Path, sandbox: SandboxProcess) -> Iterator[CommandLine]:
+    shell = CommandLine(tmp_path / "data", sandbox)
+    shell.add_profile("older", sandbox.profile, api="v1")
+    yield shell
+    shell.end()
+
+
+def test_a_workload_becomes_an_algorithm_that_jobs_can_run(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    sandbox.script(by="hold")
+    made = shell.answer(
+        "algorithms", "create", "quickstart_digits", "--set", "name=digits", "--set", "description=small", "--param",
+        "epochs=2",
+    )  # fmt: skip
+
+    (listed,) = shell.answer("algorithms", "list")
+    client = TrainingClient(sandbox)
+    job = client.create({**job_body(), "algorithm": {"id": made["algorithm_id"]}})
+    shown = client.show(job.metadata.id).algorithm
+
+    assert listed == made
+    assert (made["name"], made["description"], made["parameters"]["epochs"]) == ("digits", "small", "2")
+    assert made["boot_path"].startswith(made["code_path"])
+    assert client.get(made["boot_path"].removeprefix(f"/{sandbox.bucket}/"))
+    assert (shown.boot_file, shown.engine.engine_name) == (made["boot_path"], made["engine"].split()[0])
+    table = shell.type("algorithms", "show", made["algorithm_id"]).stdout
+    assert "digits" in table
+    assert made["code_path"] in table
+
+
+def test_a_deleted_algorithm_is_not_found_and_its_code_stays(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    made = shell.answer("algorithms", "create", "quickstart_digits")
+
+    shell.type("algorithms", "delete", made["algorithm_id"], "--yes")
+
+    again = shell.type("algorithms", "delete", made["algorithm_id"], "--yes")
+    assert again.exit_code == 2
+    assert made["algorithm_id"] in again.stderr
+    assert shell.answer("algorithms", "list") == []
+    assert TrainingClient(sandbox).keys(made["code_path"].removeprefix(f"/{sandbox.bucket}/"))
+
+
+def test_an_api_without_algorithms_says_so(shell: CommandLine) -> None:
+    listed = shell.type("algorithms", "list", "--profile", "older")
+    created = shell.type("algorithms", "create", "quickstart_digits", "--profile", "older")
+
+    assert created.exit_code == 2
+    for said in (listed.stderr, created.stderr):
+        assert "the API of this profile has no algorithms" in said
