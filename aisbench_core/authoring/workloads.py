@@ -96,8 +96,8 @@ class Workload(Manifest):
     def filled(self, spec: RunSpec) -> RunSpec:
         """The spec with the manifest's defaults filled in.
 
-        A custom image needs no engine, its command no boot file and no code directory. Raises ConfigError for an
-        unknown framework version."""
+        A custom image needs no engine, its command no boot file and no code directory, an algorithm none of them.
+        Raises ConfigError for an unknown framework version."""
         edition = self.edition(spec.framework_version)
         changes: dict[str, Any] = {
             "framework_version": edition.version,
@@ -106,10 +106,10 @@ class Workload(Manifest):
             "outputs": spec.outputs or (Channel(name=self.output),),
             "imported": False,  # from now on it is more than the imported file
         }
-        if not spec.command:
+        if not (spec.command or spec.algorithm):
             changes["boot_file"] = spec.boot_file or edition.boot_file
             changes["code_dir"] = spec.code_dir or (str(self.code_dir) if self.ships_code else "")
-        if not spec.image_url:
+        if not (spec.image_url or spec.algorithm):
             changes["engine_name"] = spec.engine_name or edition.engine_name
             changes["engine_version"] = spec.engine_version or edition.engine_version
         return spec.model_copy(update=changes)

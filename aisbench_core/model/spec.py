@@ -170,6 +170,7 @@ class RunSpec(Frozen):
     outputs: tuple[Channel, ...] = ()
     code_dir: Annotated[str, Field(description="local directory; empty: the workload's own code")] = ""
     boot_file: Annotated[str, Field(description="relative to code_dir")] = ""
+    algorithm: Annotated[str, Field(description="id of an algorithm of ModelArts, which decides code and engine")] = ""
     image_url: str = ""
     command: Annotated[str, Field(description="start command of a custom image")] = ""
     working_dir: Annotated[str, Field(description="where the job starts, an absolute path in its container")] = ""
@@ -245,7 +246,7 @@ _CHECK = "MA_SKIP_IMAGE_DETECT"
 # Fields added after specs were stored: a spec without them keeps its hash.
 _LATER = (
     *("log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir"),
-    *("retry_always", "retry_on_hang", "environment_check", "training_mode", "resume_from"),
+    *("retry_always", "retry_on_hang", "environment_check", "training_mode", "resume_from", "algorithm"),
 )
 
 

@@ -9,7 +9,7 @@ from aisbench_core.cloud.ports import ObjectStore, TrainingService
 from aisbench_core.concurrent_checks import run_concurrently
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
-from aisbench_core.model import Channel, Engine, Finding, Level, Pool, RunSpec
+from aisbench_core.model import Api, Channel, Engine, Finding, Level, Pool, RunSpec
 from aisbench_core.preflight.rule import Fix, PreflightRule, Source, Subject, Violation, rule, rules_in, subject_of
 from aisbench_core.preflight.rules import resources
 from aisbench_core.preflight.rules.paths import is_path
@@ -160,6 +160,23 @@ def online_engine(subject: OnlineSubject) -> Iterator[Violation]:
             offered=offered,
         )
         yield Violation(message)
+
+
+@rule("online.algorithm", Level.ERROR, "algorithm", Source.REGION)
+def online_algorithm(subject: OnlineSubject) -> Iterator[Violation]:
+    """The region has the algorithm, and calls it usable."""
+    algorithm_id = subject.spec.algorithm
+    if not algorithm_id or subject.spec.api is not Api.V2:
+        return
+    try:
+        algorithm = subject.training.algorithm(algorithm_id)
+    except CloudNotFound:
+        region = subject.offline.profile.region
+        message = Message("there is no algorithm {algorithm!r} in {region}", algorithm=algorithm_id, region=region)
+        yield Violation(message, Message("`aisbench algorithms list` lists them"))
+        return
+    if algorithm.usable is False:
+        yield Violation(Message("the region says that algorithm {name!r} cannot be used", name=algorithm.name))
 
 
 @rule("online.pool", Level.ERROR, "pool_id", Source.REGION)

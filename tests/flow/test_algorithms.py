@@ -1,5 +1,6 @@
 """Algorithms from the shell: made of a workload, listed, run by a job, and deleted."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,3 +60,30 @@ def test_an_api_without_algorithms_says_so(shell: CommandLine) -> None:
     assert created.exit_code == 2
     for said in (listed.stderr, created.stderr):
         assert "the API of this profile has no algorithms" in said
+
+
+def test_a_run_of_an_algorithm_sends_its_id_and_no_code(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    outputs = {"throughput_0.json": "100", "throughput_1.json": "101", "accuracy.json": "0.97", "ranksize.json": "2"}
+    sandbox.script(by="look", outputs=outputs)
+    made = shell.answer("algorithms", "create", "quickstart_digits")
+    algorithm = f"algorithm={made['algorithm_id']}"
+
+    launched = shell.answer("run", "quickstart_digits", "--set", algorithm, "--param", "epochs=3", "--wait")
+
+    run = launched["run"]
+    assert (run["state"], run["spec"]["algorithm"], run["code_sha256"]) == ("completed", made["algorithm_id"], "")
+    assert launched["result"]["throughput"] == 201.0
+    job = TrainingClient(sandbox).show(run["job_id"]).algorithm
+    assert (job.id, job.boot_file) == (made["algorithm_id"], made["boot_path"])
+    assert {entry.name: entry.value for entry in job.parameters}["epochs"] == "3"
+    cloned = shell.type("clone", run["run_id"]).stdout
+    assert f"algorithm: {made['algorithm_id']}" in cloned
+    assert "code_dir" not in cloned
+
+
+def test_a_run_of_an_unknown_algorithm_fails_with_the_regions_words(shell: CommandLine) -> None:
+    waited = shell.type("run", "quickstart_digits", "--set", "algorithm=nobody", "--wait", "--json")
+
+    run = json.loads(waited.stdout)["run"]
+    assert (waited.exit_code, run["state"]) == (4, "failed")
+    assert "The algorithm nobody is not found" in run["detail"]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from huaweicloudsdkmodelarts.v1 import CreateAlgorithmRequest
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
@@ -212,7 +213,7 @@ def test_what_is_not_answered_in_time_is_a_warning_and_the_rest_is_said(
 
     assert [finding.rule for finding in findings] == ["online.flavor", "online.engine"]
     assert "did not answer within 3 s" in findings[1].message
-    assert told == [(answered, 8) for answered in range(1, 8)]
+    assert told == [(answered, 9) for answered in range(1, 9)]
 
 
 @pytest.mark.parametrize("name", WORKLOADS.names())
@@ -221,3 +222,20 @@ def test_every_version_of_every_workload_finds_its_engine_in_the_sandbox(region:
         findings = region.asked(RunSpec(workload=name, framework_version=version, flavor="modelarts.kat1.8xlarge"))
 
         assert "online.engine" not in {finding.rule for finding in findings}, version
+
+
+def test_an_algorithm_that_the_region_does_not_have_is_found(
+    region: Region, spec: RunSpec, sandbox: SandboxProcess
+) -> None:
+    TrainingClient(sandbox).put("code/train.py", "")
+    job = job_body()["algorithm"]
+    config = {name: job[name] for name in ("code_dir", "boot_file", "engine")}
+    body = CreateAlgorithmRequest(body={"metadata": {"name": "resnet"}, "job_config": config})
+    made = TrainingClient(sandbox).sdk.create_algorithm(body).metadata.id
+    plain = changed(spec, code_dir="", boot_file="")
+
+    (missing,) = region.asked(changed(plain, algorithm="a1"))
+
+    assert (missing.rule, missing.field) == ("online.algorithm", "algorithm")
+    assert "there is no algorithm 'a1' in sandbox" in missing.message
+    assert region.asked(changed(plain, algorithm=made)) == []

@@ -46,6 +46,7 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     ({"api": "v1", "training_mode": "performance"}, "training_mode", "has no training mode"),
     ({"api": "v1", "resume_from": "r1"}, "resume_from", "downloads no output before the job starts"),
     ({"api": "v1", "working_dir": "/home/x"}, "working_dir", "has no working directory"),
+    ({"api": "v1", "algorithm": "a1", "boot_file": ""}, "algorithm", "has no algorithms"),
     ({"api": "v1", "local_code_dir": "/home/x"}, "local_code_dir", "puts the code into its own directory"),
     (
         {"api": "v1", "outputs": [{"name": "train_url", "prefetch": True}]},

@@ -88,6 +88,7 @@ def _scheduling(spec: RunSpec) -> Iterator[Violation]:
         ("resume_from", "", Message("api {api} downloads no output before the job starts", api=spec.api)),
         ("training_mode", TrainingMode.GENERAL, Message("api {api} has no training mode", api=spec.api)),
         ("working_dir", "", Message("api {api} has no working directory", api=spec.api)),
+        ("algorithm", "", Message("api {api} has no algorithms", api=spec.api)),
         ("local_code_dir", "", Message("api {api} puts the code into its own directory", api=spec.api)),
     )
     for index, volume in enumerate(spec.volumes):

@@ -7,13 +7,16 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Level
 from aisbench_core.preflight.rule import Source, Subject, Violation, rule
 
+# What an algorithm of ModelArts holds, by field.
+_OF_ALGORITHMS = ("code_dir", "boot_file", "image_url", "command", "engine_name", "engine_version", "local_code_dir")
+
 
 @rule("code.missing", Level.ERROR, "code_dir", Source.CONSOLE)
 def code_missing(subject: Subject) -> Iterator[Violation]:
     """The code directory exists: the workload ships its code, or the spec gives an absolute path."""
     spec = subject.spec
     if not spec.code_dir:
-        if subject.workload and not spec.command:
+        if subject.workload and not (spec.command or spec.algorithm):
             message = Message(
                 "{workload} ships no training code, and no code directory is given", workload=subject.workload.name
             )
@@ -76,7 +79,7 @@ def boot_missing(subject: Subject) -> Iterator[Violation]:
     """The boot file is given and exists in the code directory."""
     spec = subject.spec
     if not spec.boot_file:
-        if subject.workload and not subject.has_custom_image:
+        if subject.workload and not (subject.has_custom_image or spec.algorithm):
             message = Message("no boot file is given")
             yield Violation(message, Message("set boot_file to a .py file, relative to code_dir"))
     elif spec.code_dir and subject.code_dir.is_dir() and not (subject.code_dir / spec.boot_file).is_file():
@@ -109,6 +112,21 @@ def boot_outside(subject: Subject) -> Iterator[Violation]:
             "only the code directory is uploaded; write boot_file relative to it, and copy what a link points to"
         )
         yield Violation(message, hint)
+
+
+@rule("algorithm.alone", Level.ERROR, "algorithm", Source.API)
+def algorithm_alone(subject: Subject) -> Iterator[Violation]:
+    """With an algorithm, the spec names no code, boot file, image, command or engine of its own."""
+    spec = subject.written
+    for field in _OF_ALGORITHMS if spec.algorithm else ():
+        if value := getattr(spec, field):
+            message = Message("the algorithm decides {field}, but the spec says {value!r}", field=field, value=value)
+            yield Violation(message, Message("leave {field} or algorithm out", field=field), field, ((field, ""),))
+    if spec.algorithm and spec.update.packages:
+        hint = Message("leave update out, or let the spec bring its own code")
+        yield Violation(
+            Message("packages are installed by a script beside the code, which the algorithm holds"), hint, "update"
+        )
 
 
 @rule("image.incomplete", Level.ERROR, "image_url", Source.API)

@@ -131,7 +131,8 @@ def cards_flavor(subject: Subject) -> Iterator[Violation]:
 def engine_missing(subject: Subject) -> Iterator[Violation]:
     """Without a custom image, a preset engine is set by name and version."""
     spec = subject.spec
-    if subject.workload and not spec.image_url and spec.framework_version in subject.workload.versions:
+    own_engine = not (spec.image_url or spec.algorithm)
+    if subject.workload and own_engine and spec.framework_version in subject.workload.versions:
         for field in ("engine_name", "engine_version"):
             if not getattr(spec, field):
                 message = Message("no preset engine is chosen, and no custom image is given")
