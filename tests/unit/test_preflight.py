@@ -1,6 +1,7 @@
 """Preflight: every rule finds what it is for, names the field, and leaves good specs alone."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from aisbench_core.preflight.offline import RULES, preflight
 from aisbench_core.preflight.rule import PreflightRule
 from aisbench_core.preflight.rules.names import LONGEST_NAME
 from aisbench_core.settings import HOME
-from tests.unit.good_specs import DATA, WORKLOADS, changed, code_folder, found, good_spec, only, profile
+from tests.unit.good_specs import DATA, FLAVORS, WORKLOADS, changed, code_folder, found, good_spec, only, profile
 
 
 @pytest.fixture
@@ -354,3 +355,24 @@ def test_with_an_algorithm_a_spec_names_no_code_or_engine_of_its_own(tmp_path: P
     assert refused.keys() == {"code_dir", "engine_name", "update"}
     assert dict(refused["code_dir"].fix) == {"code_dir": ""}
     assert [finding for finding in alone if finding.level is Level.ERROR] == []
+
+
+@pytest.mark.parametrize(
+    ("image", "is_wrong"),
+    [
+        ("swr.cn-north-4.myhuaweicloud.com/lab/mindspore-arm64:2.2", False),
+        ("swr.cn-north-4.myhuaweicloud.com/lab/mindspore:2.2-aarch64", False),
+        ("lab/mindspore:2.2", False),
+        ("lab/charm64:1", False),
+        ("lab/mindspore:2.2-x86_64", True),
+        ("lab/mindspore-AMD64:2.2", True),
+    ],
+)
+def test_an_image_for_other_processors_is_told_by_its_name(tmp_path: Path, image: str, is_wrong: bool) -> None:
+    spec = changed(good_spec(code_folder(tmp_path)), image_url=image, command="python train.py", boot_file="")
+    arm = replace(FLAVORS[1], architecture="aarch64")
+
+    findings = preflight(spec, profile(), WORKLOADS, (arm,))
+
+    assert [finding.field for finding in findings if finding.rule == "image.architecture"] == ["image_url"] * is_wrong
+    assert "image.architecture" not in {finding.rule for finding in found(spec)}, "the region does not say"

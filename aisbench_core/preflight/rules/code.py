@@ -1,11 +1,19 @@
 """Preflight rules about the code directory, the boot file and custom images."""
 
+import re
 from collections.abc import Iterator
 
 from aisbench_core.authoring.code_folder import MOST_BYTES, MOST_ENTRIES, MOST_LEVELS
 from aisbench_core.messages import Message
 from aisbench_core.model import Level
 from aisbench_core.preflight.rule import Source, Subject, Violation, rule
+
+# What names of images call an architecture; a registry knows it, but ModelArts looks at it only when the job starts.
+_ARCHITECTURES = {
+    **dict.fromkeys(("aarch64", "arm64"), "aarch64"),
+    **dict.fromkeys(("x86_64", "x86-64", "x86", "amd64"), "x86_64"),
+}
+_ARCHITECTURE = re.compile(rf"(?<![a-z0-9])({'|'.join(_ARCHITECTURES)})(?![a-z0-9])")
 
 # What an algorithm of ModelArts holds, by field.
 _OF_ALGORITHMS = ("code_dir", "boot_file", "image_url", "command", "engine_name", "engine_version", "local_code_dir")
@@ -139,6 +147,21 @@ def image_incomplete(subject: Subject) -> Iterator[Violation]:
     if spec.command and not spec.image_url:
         hint = Message("set image_url")
         yield Violation(Message("a start command needs a custom image, but image_url is empty"), hint)
+
+
+@rule("image.architecture", Level.WARNING, "image_url", Source.GUIDE)
+def image_architecture(subject: Subject) -> Iterator[Violation]:
+    """A custom image whose name states an architecture has that of the flavor (aarch64 or x86_64)."""
+    flavor, named = subject.flavor, _ARCHITECTURE.search(subject.spec.image_url.lower())
+    architecture = _ARCHITECTURES[named[1]] if named else ""
+    if flavor and flavor.architecture and architecture and flavor.architecture != architecture:
+        message = Message(
+            "by its name the image is for {image}, but {flavor} has {architecture} processors",
+            image=architecture,
+            flavor=flavor.flavor_id,
+            architecture=flavor.architecture,
+        )
+        yield Violation(message, Message("choose an image for {architecture}", architecture=flavor.architecture))
 
 
 @rule("image.boot-file", Level.ERROR, "boot_file", Source.API)
