@@ -9,12 +9,23 @@ import click
 from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
-from aisbench_core.cli.exit_codes import RUN_FAILED, YOUR_INPUT
+from aisbench_core.cli.exit_codes import NOT_ENOUGH_DATA, RUN_FAILED, YOUR_INPUT
 from aisbench_core.cli.following import wait_for_series, warn_without_follower
-from aisbench_core.cli.options import Group, assignments, base_options, paging, profile_option, spec_on_all_cards
+from aisbench_core.cli.options import (
+    Group,
+    assignments,
+    base_options,
+    output_option,
+    paging,
+    profile_option,
+    spec_on_all_cards,
+    yaml_of,
+)
 from aisbench_core.cli.regression import change_interval, exit_code_of, power_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from aisbench_core.model import SeriesRow
     from aisbench_core.series.comparing import RowPair, SeriesComparison
     from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow
@@ -148,6 +159,23 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     }
     display.result(answer, as_json, lambda: _comparison_text(comparison))
     click.get_current_context().exit(exit_code_of(comparison.outcome))
+
+
+@series.command()
+@output_option
+def best(series_id: str, output: "Path | None") -> None:
+    """Print the spec of the fastest row of a series that varies hyperparameters, as YAML.
+
+    Exit code 6 if fewer than two of its rows have valid results in one unit.
+    """
+    core = open_core(writing=False)
+    found = core.series.matrix(series_id).best
+    run = found.row.typical.run if found and found.row.typical else None
+    if found is None or run is None:
+        display.message("no fastest row: it takes two rows of different hyperparameters with valid results")
+        click.get_current_context().exit(NOT_ENOUGH_DATA)
+    display.write_text(output, yaml_of(core.clones.spec(core.clones.original(run.run_id))))
+    display.message(f"fastest: {found.row.planned.title}, median {_best_text(found)}")
 
 
 @series.command()

@@ -247,6 +247,26 @@ def test_a_series_that_varies_hyperparameters_leads_with_its_fastest_row(
     assert str(app.query_params["draft"]).startswith((f"from-{best.run_id}", f"['from-{best.run_id}"))
 
 
+def test_several_hyperparameters_are_parallel_coordinates(open_page: OpenPage, bench: SeriesBench) -> None:
+    series = bench.launch(values="batch_size=8,32; epochs=1,2", repeats=1, budget=40)
+    for _ in range(4):
+        (run,) = bench.admit()
+        batch, epochs = run.spec.parameters["batch_size"], run.spec.parameters["epochs"]
+        assert isinstance(batch, int)
+        assert isinstance(epochs, int)
+        bench.end(run, 100.0 * batch + epochs)
+
+    app = open_page("series", series=series.series_id)
+
+    dots = [dot for dot in drawn(app, 1) if "batch_size=32, epochs=2" in str(dot["row"])]
+    assert [(dot["axis"], dot["at"], dot["label"]) for dot in dots] == [
+        ("batch_size", 1.0, "32"),
+        ("epochs", 1.0, "2"),
+        ("Median (samples/s)", 1.0, "3,202"),
+    ]
+    assert not app.exception
+
+
 def test_values_that_cannot_be_read_are_an_error_beside_the_form(open_page: OpenPage, paid: str) -> None:
     app = open_page("series", new="1", profile=paid, values="batch_size 16,32")
 

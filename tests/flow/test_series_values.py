@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD
@@ -70,3 +71,26 @@ def test_a_series_without_values_has_no_fastest_row(shell: CommandLine) -> None:
     assert done["best"] is None
     assert [row["parameters"] for row in done["rows"]] == [{}]
     assert math.isclose(done["rows"][0]["median"], 200.0)
+
+
+def test_the_fastest_row_becomes_a_spec_file(shell: CommandLine, tmp_path: Path) -> None:
+    options = ("--values", "batch_size=16,32", "--repeats", "1", "--wait")
+    series = shell.answer("series", "run", *WHAT, *options)
+    file = tmp_path / "best.yaml"
+
+    written = shell.type("series", "best", series["series_id"], "-o", str(file))
+
+    spec = yaml.safe_load(file.read_text("utf-8"))
+    assert written.exit_code == 0
+    assert "fastest: " in written.stderr
+    assert spec["parameters"]["batch_size"] == series["best"]["parameters"]["batch_size"]
+    assert shell.type("preflight", str(file)).exit_code == 0
+
+
+def test_a_series_of_one_row_has_no_fastest_one(shell: CommandLine) -> None:
+    series = shell.answer("series", "run", *WHAT, "--repeats", "1", "--wait")
+
+    asked = shell.type("series", "best", series["series_id"])
+
+    assert (asked.exit_code, asked.stdout) == (6, "")
+    assert "no fastest row" in asked.stderr

@@ -8,6 +8,7 @@ from pages._ui.leaderboard.board import MAX_COMPARED
 from pages._ui.series import matrix as tables
 from pages._ui.series.comparison import show_against
 from pages._ui.series.form import MAX_NODE_HOURS
+from pages._ui.series.parallel import show_parallel
 from pages._ui.series.series_list import series_badge, series_facts, series_title, show_progress
 from pages._ui.shell import navigation
 from pages._ui.shell.core import actor, core
@@ -69,6 +70,7 @@ def _series(series_id: str, had_ended: bool) -> None:
         show_progress(matrix)
         _show_warnings(matrix)
         tables.show_best(matrix)
+        show_parallel(matrix)
         st.header(t("series.matrix"))
         tables.show_matrix(matrix)
         tables.show_spread(matrix)
