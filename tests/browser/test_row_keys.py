@@ -1,4 +1,4 @@
-"""Tables by keyboard: Space ticks the row of the focused cell, Enter opens it."""
+"""Tables by keyboard and mouse: Space ticks the row of the focused cell, Enter or a click opens it."""
 
 import re
 from collections.abc import Iterator
@@ -101,6 +101,57 @@ def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(
     visit.page.get_by_role("link", name="Open the configuration").click()
     expect(visit.page).to_have_url(re.compile(r"/configuration\?.*run="))
     assert visit.troubles() == []
+
+
+@pytest.mark.parametrize(
+    ("address", "page"),
+    [
+        ("/leaderboard?show=runs", "live"),
+        ("/leaderboard?show=groups", "configuration"),
+        ("/leaderboard", "configuration"),
+        ("/history", "history"),
+    ],
+)
+def test_a_click_on_a_cell_opens_its_row(console: ConsoleProcess, window: OpenWindow, address: str, page: str) -> None:
+    visit = window(console)
+    visit.open(address)
+
+    click_cell(visit, row=1)
+
+    expect(visit.page).to_have_url(re.compile(rf"/{page}\?.*(run|group)="))
+    assert visit.troubles() == []
+
+
+def test_heads_boxes_double_clicks_and_the_space_below_open_nothing(
+    console: ConsoleProcess, window: OpenWindow
+) -> None:
+    visit = window(console)
+    visit.open("/leaderboard?show=groups")
+    click_cell(visit, row=-1)  # sorts
+    visit.rest()
+    visit.tick(1)
+    expect(shown(visit)).to_have_count(1)
+
+    click_cell(visit, row=0, times=2)
+    expect(visit.page.locator(".gdg-growing-entry, .gdg-clip-region").first).to_be_visible()
+    visit.page.keyboard.press("Escape")
+    box = visit.page.get_by_test_id("stDataFrame").first.bounding_box()
+    assert box
+    visit.page.mouse.click(box["x"] + 200, box["y"] + box["height"] - 8)
+    visit.page.wait_for_timeout(1000)
+
+    expect(visit.page).to_have_url(re.compile(r"/leaderboard\?"))
+    assert visit.troubles() == []
+
+
+def click_cell(visit: Visit, row: int, times: int = 1) -> None:
+    """Click on a cell of the first table, by its place; row -1 is the heads."""
+    table = visit.page.get_by_test_id("stDataFrame").first
+    table.scroll_into_view_if_needed()
+    visit.rest()
+    box = table.bounding_box()
+    assert box
+    visit.page.mouse.click(box["x"] + 200, box["y"] + 53 + 35 * row, click_count=times)
 
 
 def focus_table(visit: Visit) -> None:

@@ -1,6 +1,7 @@
-"""Keys of tables whose rows can be ticked: Space ticks the row of the focused cell, Enter opens it.
+"""Tables whose rows can be ticked: Space ticks the row of the focused cell; Enter, or a click on a cell, opens it.
 
-Streamlit's table ticks with Shift+Space only, and shows the cell in a box with Space or Enter."""
+Streamlit's table ticks with Shift+Space only, and shows the cell in a box with Space or Enter; a double click still
+does."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from pages._ui.shell.navigation import go
 from pages._ui.shell.tables import Width, columns, height_of
 
 TICKS, OPENS = "ticks", "opens"  # what the keys of containers begin with: rows are ticked; are ticked and opened
+HEAD, BOXES = 35, 34  # pixels: the heads of columns, which sort, and the column of boxes, which tick
+DOUBLE_CLICK_MS = 350
 LINKS = "open-ticked"  # the container with a link for each ticked row
 
 # The table is a canvas, and sorting it is the browser's: only the table knows which row has the focus. So Enter ticks
@@ -46,13 +49,35 @@ SCRIPT = """<script>
     tick(event.target);
     if (opens) open(event.target, before, 100);
   }}, true);
+  let clicked, pressed;
+  const isCell = (canvas, event) => {{
+    const box = canvas.getBoundingClientRect();
+    return event.clientX > box.left + {boxes} && event.clientY > box.top + {head};
+  }};
+  document.addEventListener("mousedown", event => {{ pressed = [event.clientX, event.clientY]; }}, true);
+  document.addEventListener("click", event => {{
+    clearTimeout(clicked);
+    const table = event.target.closest('[class*="st-key-{opens}-"] .stDataFrame');
+    const canvas = table && table.querySelector("canvas");
+    const moved = pressed && Math.hypot(event.clientX - pressed[0], event.clientY - pressed[1]) > 4;
+    if (!canvas || !event.isTrusted || event.detail !== 1 || moved || !isCell(canvas, event)) return;
+    if (event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
+    clicked = setTimeout(() => {{
+      if (!canvas.isConnected) return;
+      const before = links();
+      tick(canvas);
+      open(canvas, before, 20);
+    }}, {double_click});
+  }}, true);
 }})();
 </script>"""
 
 
 def install_row_keys() -> None:
     """Once in the browser: it serves the tables of all pages that are shown later."""
-    st.html(SCRIPT.format(links=LINKS, ticks=TICKS, opens=OPENS), unsafe_allow_javascript=True)
+    names = {"links": LINKS, "ticks": TICKS, "opens": OPENS}
+    pixels = {"head": HEAD, "boxes": BOXES, "double_click": DOUBLE_CLICK_MS}
+    st.html(SCRIPT.format(**names, **pixels), unsafe_allow_javascript=True)
 
 
 def tickable(key: str) -> DeltaGenerator:
@@ -61,7 +86,7 @@ def tickable(key: str) -> DeltaGenerator:
 
 
 def openable(key: str) -> DeltaGenerator:
-    """A container for a table whose rows Space ticks and Enter opens."""
+    """A container for a table whose rows Space ticks, and Enter or a click opens."""
     return st.container(key=f"{OPENS}-{key}")
 
 
