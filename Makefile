@@ -19,7 +19,7 @@ run: $(INSTALLED) ## set up, start the console and a sandbox region beside it, p
 
 # Files go out in their order: those of the browser, which follow each other in one, and at the end the small ones of
 # tests/unit, so that both processes end together. Each program that a test starts is read as compiled, wherever we are.
-test: $(INSTALLED_TEST) browser postgres ## set up and run the tests, in a real browser too
+test: $(INSTALLED_TEST) pdf browser postgres ## set up and run the tests, in a real browser too
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not torch and not frameworks" --ignore tests/bench --ignore tests/reliability
 
 # torch alone is pinned without a hash, since each index serves another build of it (for CPUs or some CUDA), and its NVIDIA
@@ -34,7 +34,7 @@ test-frameworks: $(INSTALLED_TEST) ## run MindSpore and MPI jobs in the sandbox;
 	@$(BIN)/python -m pytest -m frameworks --ignore tests/bench --ignore tests/reliability
 
 # Types and tests at the same time; what mypy says comes last, in one piece.
-check: $(INSTALLED_TEST) ## style, types and the quick tests; a minute
+check: $(INSTALLED_TEST) pdf ## style, types and the quick tests; a minute
 	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
 	@types=$$(mktemp); trap 'rm -f "$$types"' EXIT; $(BIN)/mypy >"$$types" 2>&1 & \
 	$(BIN)/python -m pytest -q -n 2 -m "not slow and not torch" tests/unit tests/test_architecture.py; tests=$$?; \
@@ -79,10 +79,22 @@ clean: ## remove what set-up made; data/ stays
 browser:
 	@command -v chromium >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing chromium for the browser tests"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-wqy-microhei \
-			libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 >/dev/null; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-wqy-microhei >/dev/null; \
 	else \
 		echo "the browser tests need chromium on the PATH: install your system's package (Debian: apt-get install chromium)" >&2; \
+		exit 1; \
+	fi
+
+.PHONY: pdf
+# WeasyPrint draws with the system's libraries. It warns when one is missing, and a warning is a failure in the tests.
+pdf: $(INSTALLED_TEST)
+	@$(BIN)/python -W error -c 'import weasyprint' 2>/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing Pango and HarfBuzz for the tests of PDF reports"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+			libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 fonts-wqy-microhei >/dev/null; \
+	else \
+		echo "the tests of PDF reports need Pango and HarfBuzz-Subset: install your system's packages" \
+			"(Debian: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0)" >&2; \
 		exit 1; \
 	fi
 
