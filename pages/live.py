@@ -2,15 +2,16 @@
 
 import streamlit as st
 
+from pages._ui.run.page import show_run
 from pages._ui.runs.cards import show_stop_dialog
 from pages._ui.runs.cleaning import show_clean_dialog
-from pages._ui.runs.live import follow_all, follow_one
+from pages._ui.runs.live import follow_all
 from pages._ui.shell.status import heading
 from pages._ui.shell.words import t
 
 run_id = st.query_params.get("run", "")
 if run_id:
-    follow_one(run_id)
+    show_run(run_id)
 else:
     heading().title(t("live.title"))
     follow_all()

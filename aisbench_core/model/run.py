@@ -156,6 +156,15 @@ class Run:
         """Whether the job has ended but its results cannot be fetched; `aisbench collect` tries again later."""
         return self.state is RunState.COLLECTING and self.is_retrying
 
+    def node_hours(self, now: datetime) -> float | None:
+        """The hours for which its nodes were occupied so far, times their number; None before they are."""
+        if self.started_at is None:
+            return None
+        seconds = self.duration_s
+        if seconds is None:
+            seconds = max(0.0, ((self.ended_at or now) - self.started_at).total_seconds())
+        return self.spec.node_count * seconds / 3600
+
     @property
     def can_collect_again(self) -> bool:
         """Whether the run failed after its job was created, so that there may be results."""

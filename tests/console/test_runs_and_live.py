@@ -237,3 +237,30 @@ def test_a_run_that_waits_in_a_pool_has_a_priority_to_change(open_page: OpenPage
     assert not app.exception
     assert app.error, "the region of these tests does not answer"
     assert not [each for each in open_page("live", run=FAILED_RUN).radio if each.key == "priority"]
+
+
+def test_a_run_says_what_it_has_cost_and_an_unknown_price_is_not_zero(open_page: OpenPage, used: Path) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    uploading = ledger.get(ACTIVE_RUN)
+    ledger.advance(uploading, replace(uploading, started_at=None))
+
+    measured = {each.label: each.value for each in open_page("live", run=DONE_RUN).metric}
+    before = {each.label: each.value for each in open_page("live", run=ACTIVE_RUN).metric}
+
+    run = ledger.get(DONE_RUN)
+    assert run.duration_s
+    assert measured["Node hours"] == f"{run.duration_s / 3600:.3g}"
+    assert measured["Cost so far"] == "–"
+    assert "Node hours" not in before, "its nodes are not occupied yet"
+
+
+def test_a_run_shows_the_parameters_that_were_sent(open_page: OpenPage, used: Path) -> None:
+    run = Ledger(used / "ledger.sqlite3").get(DONE_RUN)
+
+    (sent,) = [table.value for table in open_page("live", run=DONE_RUN).dataframe if "Kind" in table.value.columns]
+
+    given = dict(zip(sent["Field"], sent["Value"], strict=True))
+    assert run.spec.parameters
+    assert {name: given[name] for name in run.spec.parameters} == {
+        name: str(value) for name, value in run.spec.parameters.items()
+    }

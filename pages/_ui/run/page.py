@@ -1,0 +1,105 @@
+"""The page of one run, from its launch to its result: its head, four answers, and sections in one order.
+
+What changes while a run is under way is drawn in fragments, each with its own pace. When
+the run ends, they draw the whole page once, and stop.
+"""
+
+import streamlit as st
+
+from aisbench_core.errors import DamagedLedger, RunNotFound
+from aisbench_core.model import Run
+from aisbench_core.warehouse.values import RunRow
+from pages._ui.configure.clones import show_clone_button
+from pages._ui.run import answers, causes, health, log, parameters, result, timeline
+from pages._ui.runs import card_metrics, cards, cleaning, reproduce
+from pages._ui.runs.annotations import show_annotations
+from pages._ui.runs.priority import show_priority
+from pages._ui.runs.recorded import show_recorded
+from pages._ui.runs.system_form import show_system
+from pages._ui.shell import navigation
+from pages._ui.shell.core import core, ledger_answer
+from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.navigation import link
+from pages._ui.shell.status import heading, title_tab
+from pages._ui.shell.words import t
+
+SECONDS = 2.5
+METRICS_SECONDS = 10.0  # the platform samples once a minute
+
+
+def show_run(run_id: str) -> None:
+    """One run, kept up to date until it ends."""
+    title = heading()
+    title.title(t("live.title"))  # until it is known that there is such a run
+    recorded = _without_ledger(run_id)
+    if recorded:
+        title.empty()
+        show_recorded(recorded)
+        return
+    run = ledger_answer(core().ledger.get, run_id)
+    title.title(plain(cards.run_title(run)))
+    title_tab(cards.tab_title(run))
+    st.caption(f"{plain(cards.run_facts(run))} · {cards.started_text(run)}")
+    reproduce.show_original(run_id)
+    reproduce.show_resumed(run)
+    _show_actions(run)
+    cleaning.show_removals(run_id)
+    show_annotations(run_id)
+    _show_sections(run)
+
+
+def _show_sections(run: Run) -> None:
+    """Everything below the head, in the order of the page: one call a section, which draws nothing without data.
+
+    A section that changes while the run is under way is a fragment of its own here, or a part of `_under_way`."""
+    ended, run_id = run.state.is_terminal, run.run_id
+    st.fragment(_under_way, run_every=None if ended else SECONDS)(run_id, ended)
+    st.fragment(health.show_utilisation, run_every=None if ended else METRICS_SECONDS)(run_id)
+    st.fragment(timeline.show_timeline, run_every=None if ended else SECONDS)(run_id)
+    parameters.show_parameters(run)
+    log.show_log(run)
+    st.fragment(health.show_node_metrics, run_every=None if ended else METRICS_SECONDS)(run_id)
+    if ended:  # they are collected with the result
+        card_metrics.show_card_metrics(run)
+
+
+def _under_way(run_id: str, had_ended: bool) -> None:
+    """The state, the four answers, and what is wrong with the run, as of now."""
+    with errors_shown():
+        run = ledger_answer(core().ledger.get, run_id)
+        # A fragment cannot change its own pace, nor the buttons above it: the page is drawn once more.
+        if run.state.is_terminal and not had_ended:
+            st.rerun()
+        answers.show_answers(run)
+        causes.show_causes(run)
+        if run.state.is_terminal:
+            result.show_outcome_of(run_id)
+
+
+def _show_actions(run: Run) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        link(navigation.LIVE, t("live.all"), {})
+        if run.series_id:
+            link(navigation.SERIES, t("series.of_run", cell=run.series_index), {"series": run.series_id})
+        cards.show_stop(run, key="one")
+        if run.waits_in_pool:
+            show_priority(run)
+        cards.show_collect_again(run, key="one")
+        show_clone_button(run.run_id, key="one")
+        if run.state.is_terminal:
+            reproduce.show_reproduce_button(run.run_id)
+            cleaning.show_clean_button(run)
+        show_system(run)
+
+
+def _without_ledger(run_id: str) -> RunRow | None:
+    """A run that only the warehouse has: an imported one, or one that is older than the ledger."""
+    try:
+        core().ledger.get(run_id)
+    except RunNotFound:
+        return core().warehouse.run(run_id)
+    except DamagedLedger:
+        if recorded := core().warehouse.run(run_id):
+            return recorded
+        raise
+    return None

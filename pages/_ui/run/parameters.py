@@ -1,0 +1,37 @@
+"""What a run's job was given: hyperparameters, variables, software, and its directories."""
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from aisbench_core.formats import MISSING
+from aisbench_core.model import Run
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+
+def show_parameters(run: Run) -> None:
+    """As they were sent; of secret variables only the names."""
+    with st.expander(t("run.parameters"), icon=":material/tune:"):
+        rows = [
+            {t("run.kind"): kind, t("compare.field"): name, t("import.value"): value or MISSING}
+            for kind, name, value in _sent(run)
+        ]
+        show_table(rows, t("run.parameters"), widths={t("import.value"): "large"})
+
+
+def _sent(run: Run) -> Iterable[tuple[str, str, str]]:
+    spec = run.spec
+    for name, value in spec.parameters.items():
+        yield t("run.hyperparameter"), name, str(value)
+    for name, value in {**spec.platform_variables, **spec.variables, **spec.environments}.items():
+        yield t("run.variable"), name, str(value)
+    for name in spec.secrets:
+        yield t("run.secret"), name, "•••"
+    image = spec.image_url or " ".join(filter(None, (spec.engine_name, spec.engine_version)))
+    yield t("run.software"), t("run.image"), image
+    yield t("run.software"), t.field("boot_file"), spec.boot_file
+    for channel in spec.inputs:
+        yield t("run.input"), channel.name, channel.path
+    for channel in spec.outputs:
+        yield t("run.output"), channel.name, channel.path

@@ -1,0 +1,26 @@
+"""The result of an ended run, and where it can be compared."""
+
+import streamlit as st
+
+from pages._ui.runs.recorded import board_selection, show_details, show_measured
+from pages._ui.runs.validity import badge
+from pages._ui.shell import navigation
+from pages._ui.shell.core import core
+from pages._ui.shell.navigation import link
+from pages._ui.shell.words import t
+
+
+def show_outcome_of(run_id: str) -> None:
+    """What was measured, and what it is worth."""
+    recorded = core().warehouse.run(run_id)
+    if recorded is None:
+        st.caption(t("live.not_recorded"))
+        return
+    if recorded.throughput is None:
+        badge(recorded.validity)
+    else:
+        show_measured(recorded)
+    show_details(recorded)
+    with st.container(horizontal=True):
+        link(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(recorded))
+        link(navigation.COMPARE, t("live.go_compare"), {"ids": [run_id]})
