@@ -30,8 +30,8 @@ def show_parallel(matrix: Matrix) -> None:
     # Only the fastest row has a colour: how fast the others are is where they end on the last axis.
     colour = alt.condition(alt.datum.row == row_title(best.row.planned), alt.value(BEST), alt.value(OTHERS))
     tips = [alt.Tooltip("row:N", title=t("series.row")), alt.Tooltip("median:Q", title=median, format=",.5~g")]
-    lines = base.mark_line(point=True, strokeWidth=2).encode(color=colour, detail="row:N", tooltip=tips)
-    labels = base.mark_text(align="left", dx=6, dy=-9, fontSize=12, color=charts.ink()).encode(text="label:N")
+    lines = base.mark_line(point=True, strokeWidth=2).encode(color=colour, detail=alt.Detail("row:N"), tooltip=tips)
+    labels = base.mark_text(align="left", dx=6, dy=-9, fontSize=12, color=charts.ink()).encode(text=alt.Text("label:N"))
     charts.draw((lines + labels).properties(height=HEIGHT), text=t("series.parallel_chart"))
 
 
