@@ -98,6 +98,7 @@ from aisbench_core.model.spec import (
     canonical_json,
     differences,
     flat,
+    flat_channels,
     unknown_fields,
 )
 from aisbench_core.model.system import (
@@ -217,6 +218,7 @@ __all__ = [
     "completed",
     "differences",
     "flat",
+    "flat_channels",
     "known_from_job",
     "local_actor",
     "note_error",

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -295,17 +295,25 @@ def unknown_fields(stated: Collection[str] | None) -> tuple[str, ...]:
     return () if stated is None else tuple(name for name in RunSpec.model_fields if name not in {*stated, "imported"})
 
 
+def flat_channels(field: str, channels: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
+    """The paths of inputs or outputs as stored, and whatever else of them is not the default, by dotted name."""
+    for channel in channels:
+        name = f"{field}.{channel['name']}"
+        yield name, channel["path"] or None
+        for key, default in _CHANNEL_DETAILS.items():
+            if channel.get(key, default) != default:
+                yield f"{name}.{key}", channel[key]
+
+
+_CHANNEL_DETAILS = {
+    name: field.default for name, field in Channel.model_fields.items() if name not in ("name", "path")
+}
+
+
 def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for field, value in values.items():
         if field in CHANNELS:
-            for channel in value:
-                yield f"{field}.{channel['name']}", channel["path"] or None
-                if channel["access_method"] != "parameter":
-                    yield f"{field}.{channel['name']}.access_method", channel["access_method"]
-                if channel.get("prefetch"):
-                    yield f"{field}.{channel['name']}.prefetch", True
-                if channel.get("local_dir"):
-                    yield f"{field}.{channel['name']}.local_dir", channel["local_dir"]
+            yield from flat_channels(field, value)
         elif isinstance(value, dict):
             for name, item in value.items():
                 yield f"{field}.{name}", None if item == "" and field not in EMPTY_COUNTS else item

@@ -28,9 +28,10 @@ from aisbench_core.warehouse.answers.histories import Trend
 
 # Fields of a spec that can change a result; names, descriptions and output paths cannot.
 SPEC = (
-    *("workload", "framework_version", "parameters", "inputs", "engine_version", "image_url", "command", "boot_file"),
-    *("mode", "node_count", "cards_per_node", "flavor", "pool_id", "environments", "secrets", "log_levels", "update"),
-    *("volumes", "retries", "retry_always", "retry_on_hang", "training_mode", "working_dir", "resume_from", "api"),
+    *("workload", "framework_version", "parameters", "inputs", "outputs", "algorithm", "engine_version", "image_url"),
+    *("command", "boot_file", "mode", "node_count", "cards_per_node", "flavor", "pool_id", "environments", "secrets"),
+    *("log_levels", "update", "volumes", "retries", "retry_always", "retry_on_hang", "environment_check"),
+    *("training_mode", "working_dir", "local_code_dir", "resume_from", "api"),
 )
 # The newest runs of the original's group that are used.
 MOST = 1000
@@ -218,7 +219,7 @@ def _of_spec(original: Original, now: RunSpec) -> Iterator[Aspect]:
         if original.known is not None and not set(fields) <= original.known:
             yield Aspect(name, "", after, Sameness.NOT_KNOWN, Message("not in the imported result"))
         elif before or after:
-            same = canonical_json(flat(original.spec, fields)) == canonical_json(flat(now, fields))
+            same = canonical_json(_compared(original.spec, fields)) == canonical_json(_compared(now, fields))
             # The path of a package does not matter; its content is part of the code's hash.
             same = same or (name == "update" and before == after)
             yield Aspect(name, before or "–", after or "–", Sameness.SAME if same else Sameness.DIFFERENT)
@@ -237,9 +238,15 @@ def _aspect(name: str, then: str, now: str, note: Hint = "") -> Aspect:
     return Aspect(name, then, now, Sameness.SAME if then == now else Sameness.DIFFERENT)
 
 
+def _compared(spec: RunSpec, fields: tuple[str, ...]) -> dict[str, object]:
+    """Fields of a spec, flat. Of outputs only how the job gets them: every run writes to a path of its own."""
+    values = flat(spec, fields)
+    return values if fields != ("outputs",) else {name: value for name, value in values.items() if name.count(".") > 1}
+
+
 def _field_text(spec: RunSpec, fields: tuple[str, ...]) -> str:
     """Fields of a spec on one line; packages by their file names."""
-    values = flat(spec, fields)
+    values = _compared(spec, fields)
     if fields[0] in values and len(fields) == 1:
         return _text(values[fields[0]])
     if fields == ("update",):

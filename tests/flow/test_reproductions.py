@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.errors import ConfigError, RunNotFound
-from aisbench_core.model import Launched, RunState
+from aisbench_core.model import Channel, Launched, RunState
 from aisbench_core.reproducing.values import ReproductionCheck, Sameness
 from aisbench_core.system.descriptions import SystemTemplate
 from tests import records as a
@@ -57,6 +57,15 @@ def test_what_has_changed_since_is_named_with_then_and_now(bench: Bench, tmp_pat
     (code / "train.py").unlink()
     code.rmdir()
     assert verdicts(bench.core.reproductions.check(run.run_id))["code_sha256"] is not Sameness.SAME
+
+
+def test_how_outputs_are_handled_is_compared_but_not_where_they_are_written(bench: Bench) -> None:
+    outputs = [{"name": "train_url", "path": "/sandbox-bench/own/", "prefetch": True}]
+    run = bench.follow(bench.launch(SPEC.model_copy(update={"outputs": tuple(map(Channel.model_validate, outputs))})))
+
+    (compared,) = [each for each in bench.core.reproductions.check(run.run_id).aspects if each.name == "outputs"]
+
+    assert (compared.then, compared.sameness) == ("train_url.prefetch=true", Sameness.SAME)
 
 
 def test_a_reproduction_remembers_its_original_and_its_result_is_compared(bench: Bench) -> None:

@@ -56,6 +56,27 @@ def test_differences_come_with_every_value_and_the_rest_is_told_apart(warehouse:
     assert comparison.verdict is Comparability.COMPARABLE
 
 
+HANDLED_OTHERWISE: list[tuple[dict[str, Any], str, object]] = [
+    ({"inputs": [{"name": "data_url", "access_method": "env"}]}, "inputs.data_url.access_method", "env"),
+    ({"outputs": [{"name": "train_url", "path": "/b/o/", "prefetch": True}]}, "outputs.train_url.prefetch", True),
+    ({"outputs": [{"name": "train_url", "local_dir": "/home/x"}]}, "outputs.train_url.local_dir", "/home/x"),
+    ({"algorithm": "a1"}, "algorithm", "a1"),
+    ({"local_code_dir": "/home/x"}, "local_code_dir", "/home/x"),
+    ({"retry_on_hang": True}, "retry_on_hang", True),
+    ({"environment_check": False}, "environment_check", False),
+]
+
+
+def test_how_a_job_gets_its_files_is_a_difference_by_itself(warehouse: Warehouse) -> None:
+    warehouse.rebuild([a.record("a"), *(a.record(field, **changes) for changes, field, _ in HANDLED_OTHERWISE)])
+
+    for _, field, value in HANDLED_OTHERWISE:
+        comparison = warehouse.compare(["a", field])
+
+        assert [(one.field, one.values[1]) for one in comparison.differences] == [(field, value)]
+        assert comparison.verdict is Comparability.COMPARABLE
+
+
 def test_changed_code_is_a_difference_that_may_be_compared(warehouse: Warehouse) -> None:
     changed = a.record("b")
     changed = replace(changed, run=replace(changed.run, code_sha256="beef" * 16))

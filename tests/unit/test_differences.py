@@ -1,6 +1,12 @@
 """How two specs differ, field by field."""
 
-from aisbench_core.model import FieldDifference, RunSpec, differences, flat, unknown_fields
+from typing import Any
+
+import pytest
+
+from aisbench_core.model import Channel, FieldDifference, LogLevels, RunSpec, Update, Volume, differences, flat
+from aisbench_core.model import unknown_fields
+from aisbench_core.reproducing.reproductions import SPEC as REPRODUCED
 from tests.records import spec
 
 
@@ -53,3 +59,45 @@ def test_only_what_is_known_of_an_original_is_compared() -> None:
     assert [each.field for each in found] == ["node_count"]
     assert "flavor" in unknown_fields(known)
     assert unknown_fields(None) == ()
+
+
+# A value of each field that is not its default. A field that is new in a spec fails the test until it has one here,
+# and then if a difference in it is lost.
+SAMPLES: dict[type, dict[str, Any]] = {
+    Channel: {"path": "/b/o/", "access_method": "env", "prefetch": True, "local_dir": "/home/x"},
+    Volume: {"server_path": "1.2.3.4:/", "pfs_path": "/b/p", "local_path": "/x", "read_only": True, "id": "v"},
+    LogLevels: {"cann": "error", "mindspore": "error", "events": True, "stdout": False},
+    Update: {"cann": "/a.run", "mindspore": "/a.whl", "protobuf": "/b.whl"},
+}
+CASES = [(kind, field) for kind in SAMPLES for field in kind.model_fields if (kind, field) != (Channel, "name")]
+
+
+def with_part(kind: type, **changes: object) -> RunSpec:
+    """A spec with one channel, volume, … that has these values."""
+    if kind is Channel:
+        return spec(outputs=[{"name": "train_url", **changes}])
+    if kind is Volume:
+        return spec(volumes=[{"local_path": "/data", **changes}])
+    return spec(**{"log_levels" if kind is LogLevels else "update": changes})
+
+
+@pytest.mark.parametrize(("kind", "field"), CASES, ids=[f"{kind.__name__}.{field}" for kind, field in CASES])
+def test_a_difference_in_one_part_of_a_field_alone_is_named(kind: type, field: str) -> None:
+    (found,) = differences(with_part(kind), with_part(kind, **{field: SAMPLES[kind][field]}))
+
+    assert found.now not in (None, "")
+
+
+def test_the_inputs_differ_like_the_outputs() -> None:
+    before, now = spec(inputs=[{"name": "data_url"}]), spec(inputs=[{"name": "data_url", "local_dir": "/home/x"}])
+
+    assert differences(before, now) == (FieldDifference("inputs.data_url.local_dir", None, "/home/x"),)
+
+
+# What cannot change a result, and what is compared as something else: the code's hash, and how outputs are handled.
+CANNOT_CHANGE_A_RESULT = {"name", "description", "log_path", "imported", "auto_stop_hours", "priority"}
+COMPARED_OTHERWISE = {"code_dir", "engine_name"}
+
+
+def test_a_reproduction_compares_every_field_that_can_change_a_result() -> None:
+    assert {*REPRODUCED} == {*RunSpec.model_fields} - CANNOT_CHANGE_A_RESULT - COMPARED_OTHERWISE

@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
-from aisbench_core.model import Mode, Origin, columns
+from aisbench_core.model import Mode, Origin, columns, flat_channels
 from aisbench_core.model.columns import Compared, compared
 from aisbench_core.warehouse.answers.compared import (
     Comparability,
@@ -38,7 +38,10 @@ _MAY_BE_UNKNOWN = ("parameters", "mode", "node_count", "cards_per_node")
 _SPEC_FIELDS = ("engine_name", "boot_file", "image_url", "command", "pool_id", "volumes", "priority", "retries", "api")
 
 # The same, with what specs that were stored before mean: a run without the field is no different.
-_LATER_FIELDS = {"training_mode": "general", "working_dir": "", "resume_from": ""}
+_LATER_FIELDS: dict[str, object] = {
+    **{"training_mode": "general", "working_dir": "", "local_code_dir": "", "resume_from": "", "algorithm": ""},
+    **{"retry_always": False, "retry_on_hang": False, "environment_check": None},
+}
 
 Speed = dict[str, object] | None
 """The parameters that decide a run's speed; None: unknown."""
@@ -109,7 +112,9 @@ def _configuration(run: RunRow, stored: StoredSpec) -> dict[str, object]:
         # These include defaults, which a spec need not contain.
         **{f"parameters.{name}": value for name, value in speed.items() if value is not None},
         **{f"update.{name}": PurePath(path).name for name, path in spec.get("update", {}).items() if path},
-        **{f"inputs.{channel['name']}": channel["path"] for channel in spec.get("inputs", ())},
+        **dict(flat_channels("inputs", spec.get("inputs", ()))),
+        # Every run writes to paths of its own.
+        **{name: value for name, value in flat_channels("outputs", spec.get("outputs", ())) if name.count(".") > 1},
         **{name: spec.get(name) for name in _SPEC_FIELDS},
         **{name: spec.get(name, default) for name, default in _LATER_FIELDS.items()},
     }
