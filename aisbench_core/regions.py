@@ -11,7 +11,7 @@ from typing import Any
 from aisbench_core.cloud.ports import Connect
 from aisbench_core.cloud.probes import is_down_here
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import Flavor
+from aisbench_core.model import Flavor, Run
 from aisbench_core.private_files import write_whole
 from aisbench_core.settings import Profile, Settings, find_credentials, load_profile, profile_names
 
@@ -37,6 +37,16 @@ class Regions:
     def is_down_here(self, name: str) -> bool:
         """Whether the profile's region is on this machine, and does not run. Raises ConfigError."""
         return is_down_here(self.profile(name).modelarts_endpoint)
+
+    def job_page(self, run: Run) -> str:
+        """The page of a run's job in the cloud's console, with its CloudShell; empty if there is none."""
+        # The older API numbers its jobs, and the console of today has no pages for those.
+        if not run.job_id or run.spec.api.has_versions:
+            return ""
+        try:
+            return self.profile(run.profile).job_page(run.job_id)
+        except AisbenchError:
+            return ""
 
     def cost(self, node_hours: Mapping[tuple[str, str], float]) -> Mapping[str, float]:
         """What node hours cost, by currency; they are given by profile and flavor.

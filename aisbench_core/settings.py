@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from pydantic import AfterValidator, ConfigDict, Field, SecretStr
 
@@ -20,6 +21,7 @@ from aisbench_core.model import Api, Frozen
 
 HOME = Path(__file__).resolve().parent.parent
 SECRETS_FILE = HOME / ".streamlit" / "secrets.toml"
+PUBLIC_CONSOLE = "https://console.huaweicloud.com"
 SECRETS = "secrets"  # where a profile's entry in the credentials has values for jobs; see job_secrets.py
 
 _HARMLESS = re.compile(
@@ -126,6 +128,13 @@ class Profile(Frozen):
     project_id: Annotated[str, Field(min_length=1, description="the project's id in the region (My Credentials)")]
     obs_server: Annotated[str, Field(min_length=1, description="OBS address, with scheme, and port if not the default")]
     modelarts_endpoint: Address = Field(default="", description="empty: https://modelarts.<region>.myhuaweicloud.com")
+    console_url: Annotated[
+        Address,
+        Field(
+            description="the cloud's own console; empty: https://console.huaweicloud.com; "
+            "of an international account: https://console-intl.huaweicloud.com"
+        ),
+    ] = ""
     iam_endpoint: Address = Field(
         default="", description="for the package of api sdk only; IAM is not called otherwise"
     )
@@ -149,7 +158,21 @@ class Profile(Frozen):
     @property
     def training_endpoint(self) -> str:
         """The ModelArts address."""
-        return self.modelarts_endpoint or f"https://modelarts.{self.region}.myhuaweicloud.com"
+        return self.modelarts_endpoint or self._public("modelarts")
+
+    def job_page(self, job_id: str) -> str:
+        """A job's page in the cloud's console, with its CloudShell; empty where that console is not known."""
+        console = self.console_url or (PUBLIC_CONSOLE if self._is_public else "")
+        region, job = quote(self.region, safe=""), quote(job_id, safe="")
+        return f"{console.rstrip('/')}/modelarts/?region={region}#/training/detail/{job}" if console else ""
+
+    @property
+    def _is_public(self) -> bool:
+        """Whether the region is one of the public cloud, so that its other addresses follow from its name."""
+        return self.training_endpoint.rstrip("/") == self._public("modelarts")
+
+    def _public(self, service: str) -> str:
+        return f"https://{service}.{self.region}.myhuaweicloud.com"
 
     def path(self, *parts: str) -> str:
         """An OBS directory of ours: /bucket/prefix/parts.../"""

@@ -95,8 +95,10 @@ def show(run_id: str, as_json: bool) -> None:
     cards = _cards(core, run.run_id)
     removals = core.cleaning.removals(run.run_id)
 
+    page = core.regions.job_page(run)
+
     def text() -> str:
-        run_fields = _run_fields(run, details, progress, counts_text(core.systems.of(run.run_id)))
+        run_fields = _run_fields(run, details, progress, counts_text(core.systems.of(run.run_id)), page)
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_low, utilisation))
         tables = (by_server, cards_text(cards), details_text(details), _events(events))
@@ -104,7 +106,7 @@ def show(run_id: str, as_json: bool) -> None:
         return _blocks(run_fields, *blocks, *tables)
 
     answer = {"run": run, "remarks": annotations, "progress": progress, "events": events, "job": details}
-    answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals}
+    answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "job_page": page}
     display.result({**answer, "result": result, "servers": servers}, as_json, text)
 
 
@@ -221,7 +223,7 @@ def _row_fields(row: "RunRow") -> str:
     )
 
 
-def _run_fields(run: "Run", details: "JobDetails", progress: "Progress | None", system: str) -> str:
+def _run_fields(run: "Run", details: "JobDetails", progress: "Progress | None", system: str, page: str) -> str:
     spec = run.spec
     return display.fields(
         ("run", run.run_id),
@@ -245,6 +247,7 @@ def _run_fields(run: "Run", details: "JobDetails", progress: "Progress | None", 
         ("resumes", spec.resume_from),
         ("series", f"{run.series_id}, cell {run.series_index}" if run.series_id else ""),
         ("job", f"{run.job_name} {run.job_id}".strip()),
+        ("job page", page),
         ("phase", run.phase),
         ("created", f"{display.local_time(run.created_at)} by {run.created_by}"),
         ("submitted", display.local_time(run.submitted_at)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.model import CardSample, MetricSample, RunState
+from aisbench_core.model import CardSample, Event, Level, MetricSample, RunState
 from aisbench_core.results.card_samples import write_card_samples
 from aisbench_core.results.record import write_samples
 from aisbench_core.running.ledger import Ledger
@@ -62,6 +62,22 @@ def test_an_ended_run_shows_what_its_job_measured_on_its_cards(open_page: OpenPa
     assert table["Most memory used (MB)"].tolist() == [3002, 3002]
     assert table["Cores in use, mean (%)"].isna().all()
     assert "Cards" not in [header.value for header in without.header]
+
+
+def test_a_run_links_to_its_job_in_the_clouds_console_where_that_is_known(open_page: OpenPage, used: Path) -> None:
+    run = replace(a.run("linked"), profile="lab", job_id="0a-1")
+    Ledger(used / "ledger.sqlite3").add(run, Event("linked", a.T0, "console", Level.INFO, "launched", "somebody"))
+    without_profile = open_page("live", run="linked")
+    (used / "profiles").mkdir(exist_ok=True)
+    of_the_sandbox = (used / "sandbox" / "profile.yaml").read_text("utf-8")
+    stated = of_the_sandbox + "console_url: https://console.lab.example\n"
+    (used / "profiles" / "lab.yaml").write_text(stated, "utf-8")
+
+    app = open_page("live", run="linked")
+
+    assert not without_profile.get("link_button")
+    (button,) = app.get("link_button")
+    assert button.proto.url == "https://console.lab.example/modelarts/?region=sandbox#/training/detail/0a-1"
 
 
 def test_a_run_is_stopped_only_after_the_question(open_page: OpenPage, used: Path) -> None:

@@ -62,6 +62,21 @@ def test_a_run_from_launch_to_leaderboard(shell: CommandLine) -> None:
     assert "201 samples/s" in shell.type("show", run_id).stdout
 
 
+def test_show_names_the_jobs_page_where_the_clouds_console_is_known(
+    shell: CommandLine, sandbox: SandboxProcess
+) -> None:
+    run_id = shell.type("run", "quickstart_digits", "--cards", "2", "--wait").stdout.strip()
+
+    unknown = shell.answer("show", run_id)["job_page"]
+    shell.add_profile("lab", sandbox.profile, console_url="https://console.lab.example")
+    job_id = shell.answer("show", run_id)["run"]["job_id"]
+
+    assert unknown == ""
+    assert f"https://console.lab.example/modelarts/?region=sandbox#/training/detail/{job_id}" in (
+        shell.type("show", run_id).stdout
+    )
+
+
 def test_two_runs_side_by_side_and_as_csv(shell: CommandLine, sandbox: SandboxProcess, tmp_path: Path) -> None:
     one = completed(shell)
     sandbox.script(by="look", outputs=outputs(4))

@@ -191,3 +191,31 @@ def test_paths_of_ours_lie_in_the_bucket_under_the_prefix() -> None:
 def test_the_home_directory_of_nobody_is_named() -> None:
     with pytest.raises(SpecError, match=r"data_dir: .*unknown user"):
         load_settings({"AISBENCH_DATA_DIR": "~nobody-of-that-name/x"})
+
+
+# --- addresses that follow from the region -------------------------------------------------------------
+
+
+def of_profile(**changes: object) -> Profile:
+    return Profile.model_validate({"name": "lab", **PROFILE, **changes})
+
+
+def test_a_public_region_has_its_jobs_pages_in_the_clouds_console() -> None:
+    public = of_profile()
+    stated = of_profile(modelarts_endpoint="https://modelarts.cn-north-9.myhuaweicloud.com/")
+
+    for profile in (public, stated):
+        assert profile.job_page("0a-1") == (
+            "https://console.huaweicloud.com/modelarts/?region=cn-north-9#/training/detail/0a-1"
+        )
+
+
+def test_of_the_sandbox_and_private_clouds_only_what_the_profile_states_is_known() -> None:
+    private = of_profile(modelarts_endpoint="http://127.0.0.1:8610")
+    stated = of_profile(
+        modelarts_endpoint="https://ma.lab.example",
+        console_url="https://console.lab.example/",
+    )
+
+    assert private.job_page("j") == ""
+    assert stated.job_page("j/#") == "https://console.lab.example/modelarts/?region=cn-north-9#/training/detail/j%2F%23"

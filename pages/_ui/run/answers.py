@@ -20,6 +20,8 @@ def show_answers(run: Run) -> None:
         if run.started_at and not run.state.is_terminal:
             lasted = (core().clock() - run.started_at).total_seconds()
             st.caption(t("live.started", at=when(run.started_at), lasted=duration(max(0.0, lasted))))
+        if page := core().regions.job_page(run):
+            st.link_button(t("job.page"), page, help=t("job.page_help"), icon=":material/open_in_new:", type="tertiary")
         if not run.state.is_terminal:
             _show_time()
     cards.show_detail(run)
