@@ -2,6 +2,7 @@
 
 What an API has no name for, preflight refuses (`api.v1`, `api.sdk`)."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,15 @@ def _engine_version(job: JobRequest) -> str:
     return "" if job.spec.image_url else job.spec.engine_version
 
 
+def _command(job: JobRequest) -> str:
+    """The start command of a custom image. No shell reads a profile there, so `conda activate` cannot choose the
+    environment; the guide (3.4) puts it first on the path instead."""
+    spec = job.spec
+    if not spec.image_url:
+        return ""
+    return f"export PATH={shlex.quote(spec.conda_env)}/bin:$PATH; {spec.command}" if spec.conda_env else spec.command
+
+
 FIELDS = (
     JobField(lambda job: job.name, "metadata.name", sdk="job_name"),
     JobField(lambda job: job.spec.description, "metadata.description", package="job_description"),
@@ -49,7 +59,7 @@ FIELDS = (
     JobField(_boot_path, "algorithm.boot_file", "boot_file_url", sdk_v1="boot_file"),
     JobField(lambda job: _url(_boot_path(job)), sdk="files.boot_file"),
     JobField(lambda job: job.spec.image_url, "algorithm.engine.image_url", "user_image_url", "user_image_url"),
-    JobField(lambda job: job.spec.image_url and job.spec.command, "algorithm.command", "user_command", "user_command"),
+    JobField(_command, "algorithm.command", "user_command", "user_command"),
     JobField(lambda job: job.spec.working_dir, "algorithm.working_dir"),
     JobField(lambda job: job.spec.local_code_dir, "algorithm.local_code_dir"),
     # API v1 takes the number of the engine, and that of the flavor, instead of their names.

@@ -9,6 +9,7 @@ from aisbench_core.model.annotation import (
     tag_error,
     whole_note,
 )
+from aisbench_core.model.image import ImageName, image_name
 from aisbench_core.model.job import (
     ENDED_PHASES,
     CardSample,
@@ -158,6 +159,7 @@ __all__ = [
     "Finding",
     "Flavor",
     "Frozen",
+    "ImageName",
     "Imported",
     "JobAlert",
     "JobDetails",
@@ -219,6 +221,7 @@ __all__ = [
     "differences",
     "flat",
     "flat_channels",
+    "image_name",
     "known_from_job",
     "local_actor",
     "note_error",

@@ -173,6 +173,9 @@ class RunSpec(Frozen):
     algorithm: Annotated[str, Field(description="id of an algorithm of ModelArts, which decides code and engine")] = ""
     image_url: str = ""
     command: Annotated[str, Field(description="start command of a custom image")] = ""
+    conda_env: Annotated[
+        str, Field(description="directory of a conda environment in the custom image, whose python is used")
+    ] = ""
     working_dir: Annotated[str, Field(description="where the job starts, an absolute path in its container")] = ""
     local_code_dir: Annotated[str, Field(description="where the code is put, a path below /home")] = ""
     engine_name: str = ""
@@ -246,7 +249,7 @@ _CHECK = "MA_SKIP_IMAGE_DETECT"
 # Fields added after specs were stored: a spec without them keeps its hash.
 _LATER = (
     *("log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir"),
-    *("retry_always", "retry_on_hang", "environment_check", "training_mode", "resume_from", "algorithm"),
+    *("retry_always", "retry_on_hang", "environment_check", "training_mode", "resume_from", "algorithm", "conda_env"),
 )
 
 
@@ -305,9 +308,7 @@ def flat_channels(field: str, channels: Iterable[Mapping[str, Any]]) -> Iterator
                 yield f"{name}.{key}", channel[key]
 
 
-_CHANNEL_DETAILS = {
-    name: field.default for name, field in Channel.model_fields.items() if name not in ("name", "path")
-}
+_CHANNEL_DETAILS = {name: field.default for name, field in Channel.model_fields.items() if name not in ("name", "path")}
 
 
 def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

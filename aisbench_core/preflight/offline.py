@@ -7,10 +7,21 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.model import Finding, Flavor, Level, RunSpec
 from aisbench_core.preflight.rule import FindRun, PreflightRule, Subject, rules_in, subject_of
-from aisbench_core.preflight.rules import api, code, container, names, paths, resources, secrets, software, workload
+from aisbench_core.preflight.rules import (
+    api,
+    code,
+    container,
+    images,
+    names,
+    paths,
+    resources,
+    secrets,
+    software,
+    workload,
+)
 from aisbench_core.settings import Profile
 
-_MODULES = (workload, secrets, code, paths, resources, container, software, api, names)
+_MODULES = (workload, secrets, code, images, paths, resources, container, software, api, names)
 
 # Every rule that needs no cloud, in the order of the form.
 RULES: tuple[PreflightRule[Subject], ...] = tuple(rule for module in _MODULES for rule in rules_in(vars(module)))

@@ -31,7 +31,7 @@ SPEC = (
     *("workload", "framework_version", "parameters", "inputs", "outputs", "algorithm", "engine_version", "image_url"),
     *("command", "boot_file", "mode", "node_count", "cards_per_node", "flavor", "pool_id", "environments", "secrets"),
     *("log_levels", "update", "volumes", "retries", "retry_always", "retry_on_hang", "environment_check"),
-    *("training_mode", "working_dir", "local_code_dir", "resume_from", "api"),
+    *("training_mode", "conda_env", "working_dir", "local_code_dir", "resume_from", "api"),
 )
 # The newest runs of the original's group that are used.
 MOST = 1000

@@ -4,8 +4,18 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.model import Channel, FieldDifference, LogLevels, RunSpec, Update, Volume, differences, flat
-from aisbench_core.model import unknown_fields
+from aisbench_core.model import (
+    Channel,
+    FieldDifference,
+    Frozen,
+    LogLevels,
+    RunSpec,
+    Update,
+    Volume,
+    differences,
+    flat,
+    unknown_fields,
+)
 from aisbench_core.reproducing.reproductions import SPEC as REPRODUCED
 from tests.records import spec
 
@@ -63,7 +73,7 @@ def test_only_what_is_known_of_an_original_is_compared() -> None:
 
 # A value of each field that is not its default. A field that is new in a spec fails the test until it has one here,
 # and then if a difference in it is lost.
-SAMPLES: dict[type, dict[str, Any]] = {
+SAMPLES: dict[type[Frozen], dict[str, Any]] = {
     Channel: {"path": "/b/o/", "access_method": "env", "prefetch": True, "local_dir": "/home/x"},
     Volume: {"server_path": "1.2.3.4:/", "pfs_path": "/b/p", "local_path": "/x", "read_only": True, "id": "v"},
     LogLevels: {"cann": "error", "mindspore": "error", "events": True, "stdout": False},
@@ -72,7 +82,7 @@ SAMPLES: dict[type, dict[str, Any]] = {
 CASES = [(kind, field) for kind in SAMPLES for field in kind.model_fields if (kind, field) != (Channel, "name")]
 
 
-def with_part(kind: type, **changes: object) -> RunSpec:
+def with_part(kind: type[Frozen], **changes: object) -> RunSpec:
     """A spec with one channel, volume, … that has these values."""
     if kind is Channel:
         return spec(outputs=[{"name": "train_url", **changes}])
@@ -82,7 +92,7 @@ def with_part(kind: type, **changes: object) -> RunSpec:
 
 
 @pytest.mark.parametrize(("kind", "field"), CASES, ids=[f"{kind.__name__}.{field}" for kind, field in CASES])
-def test_a_difference_in_one_part_of_a_field_alone_is_named(kind: type, field: str) -> None:
+def test_a_difference_in_one_part_of_a_field_alone_is_named(kind: type[Frozen], field: str) -> None:
     (found,) = differences(with_part(kind), with_part(kind, **{field: SAMPLES[kind][field]}))
 
     assert found.now not in (None, "")

@@ -80,6 +80,14 @@ def test_a_custom_image_starts_a_command_and_no_boot_file() -> None:
     assert "boot_file" not in algorithm
 
 
+def test_a_conda_environment_is_put_first_on_the_path_of_the_command() -> None:
+    changes = {"image_url": "org/x:1", "command": "python t.py", "conda_env": "/home/ma-user/my envs/b"}
+
+    algorithm = sent(replace(REQUEST, spec=SPEC.model_copy(update=changes)))["algorithm"]
+
+    assert algorithm["command"] == "export PATH='/home/ma-user/my envs/b'/bin:$PATH; python t.py"
+
+
 def test_a_dedicated_pool_has_a_priority_and_shares_are_mounted() -> None:
     volume = Volume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo", read_only=True)
     other = Volume(pfs_path="/bench-pfs/data", local_path="/mnt/pfs")

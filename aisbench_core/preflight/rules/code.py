@@ -1,6 +1,5 @@
-"""Preflight rules about the code directory, the boot file and custom images."""
+"""Preflight rules about the code directory, the boot file and algorithms."""
 
-import re
 from collections.abc import Iterator
 
 from aisbench_core.authoring.code_folder import MOST_BYTES, MOST_ENTRIES, MOST_LEVELS
@@ -8,15 +7,17 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Level
 from aisbench_core.preflight.rule import Source, Subject, Violation, rule
 
-# What names of images call an architecture; a registry knows it, but ModelArts looks at it only when the job starts.
-_ARCHITECTURES = {
-    **dict.fromkeys(("aarch64", "arm64"), "aarch64"),
-    **dict.fromkeys(("x86_64", "x86-64", "x86", "amd64"), "x86_64"),
-}
-_ARCHITECTURE = re.compile(rf"(?<![a-z0-9])({'|'.join(_ARCHITECTURES)})(?![a-z0-9])")
-
 # What an algorithm of ModelArts holds, by field.
-_OF_ALGORITHMS = ("code_dir", "boot_file", "image_url", "command", "engine_name", "engine_version", "local_code_dir")
+_OF_ALGORITHMS = (
+    "code_dir",
+    "boot_file",
+    "image_url",
+    "command",
+    "conda_env",
+    "engine_name",
+    "engine_version",
+    "local_code_dir",
+)
 
 
 @rule("code.missing", Level.ERROR, "code_dir", Source.CONSOLE)
@@ -135,52 +136,3 @@ def algorithm_alone(subject: Subject) -> Iterator[Violation]:
         yield Violation(
             Message("packages are installed by a script beside the code, which the algorithm holds"), hint, "update"
         )
-
-
-@rule("image.incomplete", Level.ERROR, "image_url", Source.API)
-def image_incomplete(subject: Subject) -> Iterator[Violation]:
-    """A custom image has a start command, and vice versa (ModelArts.2806)."""
-    spec = subject.written  # without the defaults of manifest and profile
-    if spec.image_url and not spec.command:
-        message = Message("a custom image needs a start command, but command is empty")
-        yield Violation(message, Message("set command"), "command")
-    if spec.command and not spec.image_url:
-        hint = Message("set image_url")
-        yield Violation(Message("a start command needs a custom image, but image_url is empty"), hint)
-
-
-@rule("image.architecture", Level.WARNING, "image_url", Source.GUIDE)
-def image_architecture(subject: Subject) -> Iterator[Violation]:
-    """A custom image whose name states an architecture has that of the flavor (aarch64 or x86_64)."""
-    flavor, named = subject.flavor, _ARCHITECTURE.search(subject.spec.image_url.lower())
-    architecture = _ARCHITECTURES[named[1]] if named else ""
-    if flavor and flavor.architecture and architecture and flavor.architecture != architecture:
-        message = Message(
-            "by its name the image is for {image}, but {flavor} has {architecture} processors",
-            image=architecture,
-            flavor=flavor.flavor_id,
-            architecture=flavor.architecture,
-        )
-        yield Violation(message, Message("choose an image for {architecture}", architecture=flavor.architecture))
-
-
-@rule("image.boot-file", Level.ERROR, "boot_file", Source.API)
-def image_boot_file(subject: Subject) -> Iterator[Violation]:
-    """A custom image is started by its command and has no boot file."""
-    if subject.written.boot_file and subject.has_custom_image:
-        yield Violation(
-            Message(
-                "both a boot file ({file!r}) and a custom image are given; allowed: one of them",
-                file=subject.written.boot_file,
-            ),
-            Message("start the boot file in command, or leave image_url and command out"),
-            fix=(("boot_file", ""),),
-        )
-
-
-@rule("image.command-lines", Level.ERROR, "command", Source.API)
-def image_command_lines(subject: Subject) -> Iterator[Violation]:
-    """The start command of a custom image is one line."""
-    if "\n" in subject.spec.command or "\r" in subject.spec.command:
-        message = Message("the start command has line breaks; allowed: one line")
-        yield Violation(message, Message("join the commands with && or ;"))

@@ -21,7 +21,7 @@ from easydict import EasyDict as ed
 # Fields of a spec that upstream does not support.
 UNSUPPORTED = (
     *("environments", "secrets", "auto_stop_hours", "retries", "priority", "log_path", "retry_always", "retry_on_hang"),
-    *("environment_check", "training_mode", "working_dir", "local_code_dir", "resume_from", "algorithm"),
+    *("environment_check", "training_mode", "working_dir", "local_code_dir", "resume_from", "algorithm", "conda_env"),
 )
 
 Values = Mapping[str, object]

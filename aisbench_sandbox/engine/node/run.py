@@ -13,6 +13,7 @@ from aisbench_sandbox.engine.boot import Launch, launches
 from aisbench_sandbox.engine.node import processes, safe_files
 from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.engine.node.processes import Process
+from aisbench_sandbox.engine.node.shares import unmountable
 from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
 from aisbench_sandbox.engine.node.variables import environment, for_pip
 from aisbench_sandbox.files import write_atomically
@@ -212,6 +213,8 @@ class NodeRun:
         for share in self._node.shares:
             how = f"at {share.local}" if self._node.view else "nowhere: that needs containers"
             self.add_line(f"[init] mount {share.remote} {how}")
+        for local in unmountable(self._job.body["spec"].get("volumes") or ()):
+            self.add_line(f"[init] AISBench sandbox: nothing is mounted at {local}, which is this machine's own")
 
     def _program_name(self) -> str:
         return "the command" if self._job.algorithm.get("command") else self._node.boot_file.name

@@ -36,6 +36,15 @@ def shares(root: Path, volumes: Sequence[Mapping[str, Any]]) -> Iterator[Share]:
                 yield Share(remote, local, root / _folder_name(remote.rstrip("/")), mount.get("read_only") is True)
 
 
+def unmountable(volumes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The mount points of a create request that cannot be used here, because they are of the system."""
+    for entry in volumes:
+        for kind in _REMOTES:
+            local = str((entry.get(kind) or {}).get("local_path") or "")
+            if local and not volume(local):
+                yield local
+
+
 def _folder_name(remote: str) -> str:
     """One name for the whole address: in nested directories, a job's links could redirect another share."""
     name = quote(remote, safe="")

@@ -219,7 +219,7 @@ def _more(form: Form) -> None:
             text_field(form, field)
         show_directory_picker("log_path", form.filled.log_path, form.profile, storing("log_path"))
     with right:
-        for field in ("engine_name", "engine_version", "image_url", "command", "algorithm"):
+        for field in ("engine_name", "engine_version", "image_url", "command", "conda_env", "algorithm"):
             text_field(form, field)
         show_engine_picker(form.profile, changing(_with_engine))
         text_field(form, "working_dir")
