@@ -1,11 +1,21 @@
-"""What a region offers for training: flavors with prices, engines, pools with their queues, and quotas."""
+"""What a region offers for training: flavors with prices, engines, images, pools with their queues, and quotas."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from aisbench_core.cloud.ports import Connect
-from aisbench_core.model import Engine, Pool, PoolQueue, PricedFlavor, Quota, WaitingJob
+from aisbench_core.model import (
+    Engine,
+    ImageVersion,
+    Organisation,
+    Pool,
+    PoolQueue,
+    PricedFlavor,
+    Quota,
+    Repository,
+    WaitingJob,
+)
 from aisbench_core.regions import Regions
 
 QUEUES_AT_ONCE = 8  # a region refuses many requests at the same time
@@ -50,6 +60,18 @@ class RegionResources:
         return [
             PoolQueue(pool, None if jobs is None else tuple(jobs)) for pool, jobs in zip(pools, waiting, strict=True)
         ]
+
+    def organisations(self, profile: str) -> Sequence[Organisation]:
+        """The organisations whose images the account may read."""
+        return self.interactive(profile).images.organisations()
+
+    def repositories(self, profile: str, organisation: str) -> Sequence[Repository]:
+        """The images of an organisation, those that changed last first; at most 1000."""
+        return self.interactive(profile).images.repositories(organisation)
+
+    def versions(self, profile: str, organisation: str, repository: str) -> Sequence[ImageVersion]:
+        """The versions of an image, newest first; at most 1000."""
+        return self.interactive(profile).images.versions(organisation, repository)
 
     def quotas(self, profile: str) -> Sequence[Quota] | None:
         """How many jobs the project may have, and has; None if the API cannot tell."""

@@ -128,6 +128,9 @@ class Profile(Frozen):
     project_id: Annotated[str, Field(min_length=1, description="the project's id in the region (My Credentials)")]
     obs_server: Annotated[str, Field(min_length=1, description="OBS address, with scheme, and port if not the default")]
     modelarts_endpoint: Address = Field(default="", description="empty: https://modelarts.<region>.myhuaweicloud.com")
+    swr_endpoint: Annotated[
+        Address, Field(description="SWR, which keeps images; empty: https://swr-api.<region>.myhuaweicloud.com")
+    ] = ""
     console_url: Annotated[
         Address,
         Field(
@@ -159,6 +162,11 @@ class Profile(Frozen):
     def training_endpoint(self) -> str:
         """The ModelArts address."""
         return self.modelarts_endpoint or self._public("modelarts")
+
+    @property
+    def registry_endpoint(self) -> str:
+        """The address of SWR; empty where it is not known."""
+        return self.swr_endpoint or (self._public("swr-api") if self._is_public else "")
 
     def job_page(self, job_id: str) -> str:
         """A job's page in the cloud's console, with its CloudShell; empty where that console is not known."""

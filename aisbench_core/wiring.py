@@ -164,18 +164,20 @@ class Clouds:
         from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
         from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
         from aisbench_core.cloud.obs.objects import ObsStore
+        from aisbench_core.cloud.swr.registry import SwrRegistry
 
         seconds = self._request_seconds
         objects = ObsStore(profile, keys, self._settings.transfers, seconds)
+        images = SwrRegistry(profile, keys, seconds)
         match api:
             case Api.V2:
-                return Cloud(profile, objects, ModelArtsV2(profile, keys, seconds))
+                return Cloud(profile, objects, ModelArtsV2(profile, keys, seconds), images)
             case Api.V1:
-                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds))
+                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds), images)
             case Api.SDK:
-                return Cloud(profile, objects, ModelArtsSdk(profile, keys, seconds))
+                return Cloud(profile, objects, ModelArtsSdk(profile, keys, seconds), images)
             case Api.SDK_V1:
-                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds, SdkV1Calls))
+                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds, SdkV1Calls), images)
 
 
 class _LogFile(RotatingFileHandler):

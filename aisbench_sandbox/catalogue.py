@@ -81,6 +81,23 @@ ENGINES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class StoredImage:
+    """A repository of the emulated registry: names only, because jobs run this machine's programs."""
+
+    organisation: str
+    name: str
+    tags: tuple[str, ...]
+    """Newest first."""
+
+
+IMAGES = (
+    StoredImage("sandbox", "mindspore", ("2.3.0-cann8.0-aarch64", "2.2.12-cann7.0-aarch64")),
+    StoredImage("sandbox", "pytorch", ("2.1.0-cann7.0-aarch64", "1.8.0-cuda10.2-x86_64")),
+    StoredImage("sandbox-team", "bench/resnet", ("v2", "v1")),
+)
+
+
 def find_flavor(flavor_id: str) -> InstanceType | None:
     """The instance type with this id, public or for dedicated pools."""
     return FLAVORS.get(flavor_id) or POOL_FLAVORS.get(flavor_id)

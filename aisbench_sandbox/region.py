@@ -129,6 +129,7 @@ class Region:
             "project_id": PROJECT,
             "obs_server": self.location.obs_url,
             "modelarts_endpoint": self.location.modelarts_url,
+            "swr_endpoint": self.location.modelarts_url,
             "bucket": BUCKET,
             "rehearsal": True,
             "caution": self._caution,

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages._ui.configure.launch import choose_profile
 from pages._ui.region.files import show_files
+from pages._ui.region.images import show_images
 from pages._ui.region.jobs import show_region_jobs, show_stop_job_dialog
 from pages._ui.region.resources import show_algorithms, show_engines, show_flavors, show_pools
 from pages._ui.shell import url
@@ -15,6 +16,7 @@ from pages._ui.shell.words import t
 SECTIONS = {
     "flavors": show_flavors,
     "engines": show_engines,
+    "images": show_images,
     "pools": show_pools,
     "algorithms": show_algorithms,
     "files": show_files,
@@ -22,9 +24,9 @@ SECTIONS = {
 }
 
 heading().title(t("menu.region"))
-profile = choose_profile(resets=["page", "waiting", "path", "after", "q"])
+profile = choose_profile(resets=["page", "waiting", "path", "after", "organisation", "repository", "q"])
 titles = {section: t(f"region.{section}") for section in SECTIONS}
-resets = ["page", "waiting", "q"]
+resets = ["page", "waiting", "organisation", "repository", "q"]
 show = url.choice(st.radio, "show", t("region.show"), titles, titles.__getitem__, resets=resets, horizontal=True)
 if profile:
     with errors_shown():

@@ -16,15 +16,18 @@ if TYPE_CHECKING:
         DirectoryEntry,
         DirectorySize,
         Engine,
+        ImageVersion,
+        Organisation,
         PoolQueue,
         PricedFlavor,
         Quota,
+        Repository,
         WaitingJob,
     )
 
 region = Group(
     "region",
-    help="List what a region offers: flavors, engines, pools and quotas, and the files in its object store.",
+    help="List what a region offers: flavors, engines, images, pools and quotas, and the files in its object store.",
 )
 
 
@@ -58,6 +61,46 @@ def list_engines(profile: str, as_json: bool) -> None:
         "id": lambda engine: display.value(engine.engine_id),
     }
     display.result(engines, as_json, lambda: display.table_of(engines, columns))
+
+
+@region.command("images")
+@click.argument("name", metavar="[ORGANISATION[/NAME]]", required=False, default="")
+@profile_option
+def list_images(name: str, profile: str, as_json: bool) -> None:
+    """List organisations in SWR, the images of one, or the versions of an image: values for image_url.
+
+    At most 1000, the newest first.
+    """
+    core = open_core(writing=False)
+    resources, profile = core.region_resources, core.regions.profile(profile).name
+    organisation, _, image = name.strip("/").partition("/")
+    if image:
+        versions = resources.versions(profile, organisation, image)
+        display.result(versions, as_json, lambda: display.table_of(versions, _VERSIONS))
+    elif organisation:
+        repositories = resources.repositories(profile, organisation)
+        display.result(repositories, as_json, lambda: display.table_of(repositories, _REPOSITORIES))
+    else:
+        organisations = resources.organisations(profile)
+        display.result(organisations, as_json, lambda: display.table_of(organisations, _ORGANISATIONS))
+
+
+_ORGANISATIONS: "display.Columns[Organisation]" = {
+    "organisation": lambda organisation: organisation.name,
+    "owner": lambda organisation: display.value(organisation.owner),
+}
+_REPOSITORIES: "display.Columns[Repository]" = {
+    "image": lambda repository: f"{repository.organisation}/{repository.name}",
+    ">versions": lambda repository: display.value(repository.versions),
+    ">size": lambda repository: formats.size(repository.size),
+    "public": lambda repository: "yes" if repository.is_public else "no",
+    "updated": lambda repository: display.local_time(repository.updated_at),
+}
+_VERSIONS: "display.Columns[ImageVersion]" = {
+    "image_url": lambda version: version.image,
+    ">size": lambda version: formats.size(version.size),
+    "updated": lambda version: display.local_time(version.updated_at),
+}
 
 
 @region.command("pools")

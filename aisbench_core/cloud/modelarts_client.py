@@ -29,12 +29,22 @@ Value = TypeVar("Value")
 
 
 class Caller:
-    """Sends calls to one region's ModelArts. Threads may share it."""
+    """Sends calls to a service of one region, ModelArts unless another is named. Threads may share it."""
 
-    def __init__(self, profile: Profile, credentials: Credentials, request_seconds: float) -> None:
-        """`request_seconds`: timeout of one request. Sends nothing yet."""
-        self.sdk = _open(profile, credentials, request_seconds)
-        self._refusals = Refusals("ModelArts", profile.training_endpoint, credentials)
+    def __init__(
+        self,
+        profile: Profile,
+        credentials: Credentials,
+        request_seconds: float,
+        service: str = "ModelArts",
+        endpoint: str = "",
+    ) -> None:
+        """`request_seconds`: timeout of one request. Sends nothing yet.
+
+        `service` and `endpoint`: of another service of the cloud, which is signed and sent alike."""
+        address = endpoint or profile.training_endpoint
+        self.sdk = _open(profile, credentials, request_seconds, address)
+        self._refusals = Refusals(service, address, credentials)
 
     def request(
         self,
@@ -127,7 +137,7 @@ class _Pause(BackoffStrategy):  # type: ignore[misc]  # the SDK has no types
         return PAUSE_MS
 
 
-def _open(profile: Profile, credentials: Credentials, request_seconds: float) -> JsonClient:
+def _open(profile: Profile, credentials: Credentials, request_seconds: float, address: str) -> JsonClient:
     logger = logging.getLogger(f"HuaweiCloud-SDK-{JsonClient.__name__}")
     if not logger.handlers:  # otherwise Python prints the SDK's log messages, about errors that we raise anyway
         logger.addHandler(logging.NullHandler())
@@ -136,8 +146,8 @@ def _open(profile: Profile, credentials: Credentials, request_seconds: float) ->
     )
     if credentials.security_token:
         keys = keys.with_security_token(credentials.security_token.get_secret_value())
-    config = _LoopbackConfig() if is_loopback(profile.training_endpoint) else HttpConfig()
-    config.host = split(profile.training_endpoint).hostname or ""
+    config = _LoopbackConfig() if is_loopback(address) else HttpConfig()
+    config.host = split(address).hostname or ""
     # Connecting has a limit of its own: `request_seconds` is for slow answers.
     config.timeout = (min(CONNECT_SECONDS, request_seconds), request_seconds)
     config.ignore_ssl_verification = not profile.verify_tls
@@ -146,7 +156,7 @@ def _open(profile: Profile, credentials: Credentials, request_seconds: float) ->
     config.pool_maxsize = CONNECTIONS
     config.user_agent = "aisbench-console"
     builder = ClientBuilder(JsonClient).with_http_config(config).with_credentials(keys)
-    client: JsonClient = builder.with_endpoint(profile.training_endpoint).build()
+    client: JsonClient = builder.with_endpoint(address).build()
     return client
 
 

@@ -18,6 +18,7 @@ from aisbench_core.model import (
     Engine,
     EventLanguage,
     Flavor,
+    ImageVersion,
     JobDiagnosis,
     JobEvent,
     JobRequest,
@@ -26,8 +27,10 @@ from aisbench_core.model import (
     JobTask,
     LogPreview,
     MetricSample,
+    Organisation,
     Pool,
     Quota,
+    Repository,
     WaitingJob,
 )
 from aisbench_core.settings import Profile
@@ -188,6 +191,19 @@ class TrainingService(Protocol):
         """Delete an algorithm, if it exists; jobs that were created from it stay."""
 
 
+class ImageRegistry(Protocol):
+    """SWR, which keeps images. Every method raises ConfigError if the profile does not say where that is."""
+
+    def organisations(self) -> Sequence[Organisation]:
+        """The organisations that the account may read."""
+
+    def repositories(self, organisation: str) -> Sequence[Repository]:
+        """The 1000 repositories of an organisation that changed last, newest first."""
+
+    def versions(self, organisation: str, repository: str) -> Sequence[ImageVersion]:
+        """The 1000 newest versions of an image, newest first. CloudNotFound if it is missing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cloud:
     """A profile and the services that it leads to."""
@@ -195,6 +211,7 @@ class Cloud:
     profile: Profile
     objects: ObjectStore
     training: TrainingService
+    images: ImageRegistry
 
 
 class Connect(Protocol):

@@ -9,7 +9,7 @@ from aisbench_core.model.annotation import (
     tag_error,
     whole_note,
 )
-from aisbench_core.model.image import ImageName, image_name
+from aisbench_core.model.image import ImageName, ImageVersion, Organisation, Repository, image_name
 from aisbench_core.model.job import (
     ENDED_PHASES,
     CardSample,
@@ -160,6 +160,7 @@ __all__ = [
     "Flavor",
     "Frozen",
     "ImageName",
+    "ImageVersion",
     "Imported",
     "JobAlert",
     "JobDetails",
@@ -180,6 +181,7 @@ __all__ = [
     "News",
     "NewsKind",
     "Notice",
+    "Organisation",
     "Origin",
     "Phase",
     "Pool",
@@ -191,6 +193,7 @@ __all__ = [
     "RankResult",
     "RegionJob",
     "Removal",
+    "Repository",
     "Role",
     "Run",
     "RunAttempt",

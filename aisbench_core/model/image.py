@@ -1,7 +1,8 @@
-"""Names of container images."""
+"""Container images: their names, and what a registry (SWR) holds."""
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 
 # SWR API reference: an organisation has up to 64 of these characters, a repository up to 128 and slashes.
 _NAME = re.compile(
@@ -23,6 +24,11 @@ class ImageName:
     """The tag or the digest."""
 
     @property
+    def is_digest(self) -> bool:
+        """Whether the version is a digest, which names the image by its content."""
+        return self.version.startswith("sha256:")
+
+    @property
     def region(self) -> str:
         """The region whose SWR the name states."""
         match = _SWR.fullmatch(self.registry)
@@ -36,3 +42,34 @@ def image_name(text: str) -> ImageName | None:
         return None
     version = match["digest"] or match["tag"] or ""
     return ImageName(match["registry"] or "", match["organisation"], match["repository"], version)
+
+
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """An organisation of the registry, which holds repositories."""
+
+    name: str
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """All versions of an image. `size` is in bytes; None where the registry does not say."""
+
+    organisation: str
+    name: str
+    versions: int | None
+    size: int | None
+    is_public: bool
+    updated_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageVersion:
+    """One version of an image. `image` is what a spec's `image_url` says; `size` is in bytes."""
+
+    image: str
+    tag: str
+    size: int | None
+    updated_at: datetime | None
+    digest: str = ""

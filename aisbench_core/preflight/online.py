@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.cloud.ports import ObjectStore, TrainingService
+from aisbench_core.cloud.ports import Cloud, ImageRegistry, ObjectStore, TrainingService
 from aisbench_core.concurrent_checks import run_concurrently
-from aisbench_core.errors import CloudNotFound, CloudRejected
+from aisbench_core.errors import AisbenchError, CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
-from aisbench_core.model import Api, Channel, Engine, Finding, Level, Pool, RunSpec
+from aisbench_core.model import Api, Channel, Engine, Finding, ImageName, Level, Pool, RunSpec, image_name
 from aisbench_core.preflight.rule import Fix, PreflightRule, Source, Subject, Violation, rule, rules_in, subject_of
 from aisbench_core.preflight.rules import resources
 from aisbench_core.preflight.rules.paths import is_path
-from aisbench_core.settings import Profile
 
+_MOST_TAGS = 10  # of an image, in a message
 _OWN_DIRECTORY = Message("leave the output's path empty: each run then gets its own directory")
 
 
@@ -25,6 +25,7 @@ class OnlineSubject:
     offline: Subject
     objects: ObjectStore
     training: TrainingService
+    images: ImageRegistry
 
     @property
     def spec(self) -> RunSpec:
@@ -179,6 +180,31 @@ def online_algorithm(subject: OnlineSubject) -> Iterator[Violation]:
         yield Violation(Message("the region says that algorithm {name!r} cannot be used", name=algorithm.name))
 
 
+@rule("online.image", Level.ERROR, "image_url", Source.REGION)
+def online_image(subject: OnlineSubject) -> Iterator[Violation]:
+    """An image of the account's own organisations has the version that the spec names."""
+    image, region = image_name(subject.spec.image_url), subject.offline.profile.region
+    if image is None or image.is_digest or (image.registry and image.region != region):
+        return
+    tags = _tags(subject, image)
+    if tags is not None and (image.version or "latest") not in tags:
+        known = ", ".join(tags[:_MOST_TAGS]) or Message("none")
+        message = Message("SWR has no image {image!r}; tags: {known}", image=subject.spec.image_url, known=known)
+        yield Violation(message, Message("`aisbench region images` lists them"))
+
+
+def _tags(subject: OnlineSubject, image: ImageName) -> list[str] | None:
+    """The image's tags; None if it is somebody else's, or the registry cannot be read: a job may still pull it."""
+    try:
+        if image.organisation not in {organisation.name for organisation in subject.images.organisations()}:
+            return None
+        return [version.tag for version in subject.images.versions(image.organisation, image.repository)]
+    except CloudNotFound:
+        return []
+    except AisbenchError:
+        return None
+
+
 @rule("online.pool", Level.ERROR, "pool_id", Source.REGION)
 def online_pool(subject: OnlineSubject) -> Iterator[Violation]:
     """The dedicated pool exists and is running."""
@@ -226,10 +252,8 @@ def no_progress(_done: int, _total: int) -> None:
 
 def online(
     spec: RunSpec,
-    profile: Profile,
+    cloud: Cloud,
     workloads: Workloads,
-    objects: ObjectStore,
-    training: TrainingService,
     seconds: float,
     on_progress: OnProgress = no_progress,
 ) -> list[Finding]:
@@ -237,8 +261,8 @@ def online(
 
     A rule that takes longer than `seconds` is a warning. Raises CloudError if the region cannot be reached."""
     # Requested before the others: if the cloud cannot be reached, this raises at once.
-    offline = subject_of(spec, profile, workloads, training.flavors())
-    subject = OnlineSubject(offline, objects, training)
+    offline = subject_of(spec, cloud.profile, workloads, cloud.training.flavors())
+    subject = OnlineSubject(offline, cloud.objects, cloud.training, cloud.images)
     groups: dict[str, list[PreflightRule[OnlineSubject]]] = {}
     # online.pool and online.pool-free share one list of pools: in two threads, both would request it.
     for online_rule in RULES:

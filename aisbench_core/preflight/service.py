@@ -52,7 +52,7 @@ class Preflight:
         chosen = self._regions.profile(profile)
         cloud = self._interactive(chosen.name, subject_of(spec, chosen, self._workloads).spec.api)
         seconds = self._settings.look_seconds
-        return online(spec, chosen, self._workloads, cloud.objects, cloud.training, seconds, on_progress)
+        return online(spec, cloud, self._workloads, seconds, on_progress)
 
     def estimate(self, spec: RunSpec, profile: str, hours: float) -> Cost | None:
         """The cost of that many hours; None when the profile has no price for the flavor."""

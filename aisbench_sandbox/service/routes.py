@@ -17,7 +17,7 @@ from aisbench_sandbox.service.gateway import Gateway, answer
 from aisbench_sandbox.service.grouping import experiment_calls, tag_calls
 from aisbench_sandbox.service.lockout import Lockout
 from aisbench_sandbox.service.resources import calls as resource_calls
-from aisbench_sandbox.service.resources import pool_calls
+from aisbench_sandbox.service.resources import pool_calls, registry_calls
 from aisbench_sandbox.service.training_jobs import NothingRecorded
 from aisbench_sandbox.service.v1 import calls as v1_calls
 
@@ -35,11 +35,15 @@ ROUTES: Routes = (
 # The same below /v1/{project_id}/.
 LEGACY_ROUTES: Routes = (*v1_calls.ROUTES, *pool_calls.OLDER_ROUTES)
 
-_ALL = [
+# The same below /v2/manage/: the registry is another service of the cloud, and shares this port.
+REGISTRY_ROUTES: Routes = registry_calls.ROUTES
+
+_OF_PROJECTS = [
     (method, f"/{version}/{{project_id}}/{path}", call)
     for version, routes in (("v2", ROUTES), ("v1", LEGACY_ROUTES))
     for method, path, call in routes
 ]
+_OF_REGISTRY = [(method, f"/v2/manage/{path}", call) for method, path, call in REGISTRY_ROUTES]
 
 
 def modelarts_app(services: Services, project_id: str, keys: Mapping[str, str], lockout: Lockout) -> ASGIApp:
@@ -47,7 +51,12 @@ def modelarts_app(services: Services, project_id: str, keys: Mapping[str, str], 
     # Handlers are plain functions, so Starlette runs them in worker threads and a slow disk does not stop the loop.
     app = Starlette(
         routes=[
-            Route(path, _guarded(partial(call, services), project_id), methods=[method]) for method, path, call in _ALL
+            # First, or `manage` would be a project.
+            *(Route(path, partial(call, services), methods=[method]) for method, path, call in _OF_REGISTRY),
+            *(
+                Route(path, _guarded(partial(call, services), project_id), methods=[method])
+                for method, path, call in _OF_PROJECTS
+            ),
         ],
         exception_handlers={Refused: _refuse, NothingRecorded: _nothing_yet, HTTPException: _unknown, OSError: _broken},
     )
@@ -85,7 +94,7 @@ def _nothing_yet(_: Request, __: Exception) -> Response:
 
 
 def _unknown(request: Request, _: Exception) -> Response:
-    supported = "; ".join(f"{method} {path}" for method, path, _ in _ALL)
+    supported = "; ".join(f"{method} {path}" for method, path, _ in (*_OF_PROJECTS, *_OF_REGISTRY))
     body = {
         "error_msg": f"The AISBench sandbox does not imitate {request.method} {request.url.path}.",
         "error_code": "Sandbox.0501",

@@ -87,6 +87,36 @@ def test_a_pool_and_an_engine_fill_their_fields(client: TrainingClient, open_pag
     assert f"{spec.engine_name} {spec.engine_version}" == label.replace("\\", "")
 
 
+def test_an_image_is_found_by_its_organisation_and_fills_the_field(
+    client: TrainingClient, open_page: OpenPage, data_dir: Path
+) -> None:
+    assert client
+    picker = "choose-image_url"
+    app = opened(open_page("configure", profile="lab"), picker)
+
+    click(app, f"{picker}-to-sandbox-team")
+    click(app, f"{picker}-up")
+    click(app, f"{picker}-to-sandbox-team")
+    click(app, f"{picker}-to-bench/resnet")
+    click(app, f"{picker}-to-v2")
+
+    assert draft(data_dir).image_url == "sandbox-team/bench/resnet:v2"
+    assert not app.session_state[picker]
+    assert not app.exception
+
+
+def test_a_registry_that_refuses_is_said_in_the_picker(
+    client: TrainingClient, open_page: OpenPage, sandbox: SandboxProcess
+) -> None:
+    assert client
+    sandbox.faults({"service": "modelarts", "path": "manage", "status": 403, "code": "SVCSTG.SWR.4030001"})
+
+    app = opened(open_page("configure", profile="lab"), "choose-image_url")
+
+    assert any("SWR at" in error.value.replace("\\", "") for error in app.error)
+    assert not app.exception
+
+
 def test_a_region_that_does_not_answer_is_said_in_the_picker(open_page: OpenPage) -> None:
     app = opened(open_page("configure"), INPUT)
 

@@ -48,6 +48,28 @@ def test_a_region_that_does_not_answer_is_said_not_to(open_page: OpenPage, secti
     assert not app.exception
 
 
+def test_images_are_shown_by_organisation_and_of_one_its_versions(client: TrainingClient, open_page: OpenPage) -> None:
+    assert client
+
+    images = open_page("region", profile="lab", show="images")
+    versions = open_page("region", profile="lab", show="images", organisation="sandbox-team", repository="bench/resnet")
+
+    assert [row["Image"] for row in rows(images)] == ["sandbox/mindspore", "sandbox/pytorch"]
+    assert [row["Custom image"] for row in rows(versions)] == [f"sandbox-team/bench/resnet:v{n}" for n in (2, 1)]
+
+
+def test_a_registry_that_refuses_is_a_sentence_on_the_page(
+    client: TrainingClient, open_page: OpenPage, sandbox: SandboxProcess
+) -> None:
+    assert client
+    sandbox.faults({"service": "modelarts", "path": "manage", "status": 403, "code": "SVCSTG.SWR.4030001"})
+
+    app = open_page("region", profile="lab", show="images")
+
+    assert "SWR at" in app.error[0].value.replace("\\", "")
+    assert not app.exception
+
+
 def test_flavors_have_the_prices_of_the_profile(client: TrainingClient, open_page: OpenPage) -> None:
     assert client
 

@@ -8,6 +8,8 @@ from huaweicloudsdkmodelarts.v1 import CreateAlgorithmRequest
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.obs.objects import ObsStore
+from aisbench_core.cloud.ports import Cloud
+from aisbench_core.cloud.swr.registry import SwrRegistry
 from aisbench_core.errors import CloudUnavailable
 from aisbench_core.model import Channel, Finding, Level, RunSpec
 from aisbench_core.preflight.fixes import fixed
@@ -31,10 +33,12 @@ class Region:
         credentials = find_credentials(settings, self.profile)
         self.objects = ObsStore(self.profile, credentials, transfers=4, request_seconds=10)
         self.training = ModelArtsV2(self.profile, credentials, request_seconds=10)
+        self.images = SwrRegistry(self.profile, credentials, request_seconds=10)
 
     def asked(self, spec: RunSpec, profile: Profile | None = None) -> list[Finding]:
         """What the region says against the spec."""
-        return online(spec, profile or self.profile, WORKLOADS, self.objects, self.training, SECONDS)
+        cloud = Cloud(profile or self.profile, self.objects, self.training, self.images)
+        return online(spec, cloud, WORKLOADS, SECONDS)
 
     def path(self, name: str) -> str:
         """A directory in the region's bucket."""
@@ -201,19 +205,12 @@ def test_what_is_not_answered_in_time_is_a_warning_and_the_rest_is_said(
     told: list[tuple[int, int]] = []
     missing = changed(spec, flavor="modelarts.kat9.xlarge")
 
-    findings = online(
-        missing,
-        region.profile,
-        WORKLOADS,
-        region.objects,
-        region.training,
-        3,
-        lambda answered, asked: told.append((answered, asked)),
-    )
+    cloud = Cloud(region.profile, region.objects, region.training, region.images)
+    findings = online(missing, cloud, WORKLOADS, 3, lambda answered, asked: told.append((answered, asked)))
 
     assert [finding.rule for finding in findings] == ["online.flavor", "online.engine"]
     assert "did not answer within 3 s" in findings[1].message
-    assert told == [(answered, 9) for answered in range(1, 9)]
+    assert told == [(answered, 10) for answered in range(1, 10)]
 
 
 @pytest.mark.parametrize("name", WORKLOADS.names())
@@ -239,3 +236,21 @@ def test_an_algorithm_that_the_region_does_not_have_is_found(
     assert (missing.rule, missing.field) == ("online.algorithm", "algorithm")
     assert "there is no algorithm 'a1' in sandbox" in missing.message
     assert region.asked(changed(plain, algorithm=made)) == []
+
+
+def test_an_image_of_the_accounts_own_organisations_has_the_version(
+    region: Region, spec: RunSpec, sandbox: SandboxProcess
+) -> None:
+    def of(image: str) -> list[Finding]:
+        found = region.asked(changed(spec, image_url=image, command="python t.py", code_dir="", boot_file=""))
+        return [finding for finding in found if finding.rule == "online.image"]
+
+    (missing,) = of("sandbox/mindspore:9.9")
+
+    assert (missing.field, missing.level) == ("image_url", Level.ERROR)
+    assert "tags: 2.3.0-cann8.0-aarch64, 2.2.12-cann7.0-aarch64" in missing.message
+    assert "tags: none" in of("sandbox/no-such-image:1")[0].message
+    for present in ("sandbox/mindspore:2.3.0-cann8.0-aarch64", "sandbox-team/bench/resnet:v2", "of-others/x:1"):
+        assert of(present) == [], present
+    sandbox.faults({"service": "modelarts", "path": "manage", "status": 403, "times": 9})
+    assert of("sandbox/mindspore:9.9") == []

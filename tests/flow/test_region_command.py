@@ -81,6 +81,40 @@ def test_the_table_of_pools_shows_used_nodes_and_the_queue(shell: CommandLine, c
     assert "waits" in queued
 
 
+def test_images_are_listed_by_organisation_image_and_version(shell: CommandLine) -> None:
+    organisations = shell.answer("region", "images")
+    (image,) = shell.answer("region", "images", "sandbox-team")
+    versions = shell.answer("region", "images", "sandbox-team/bench/resnet")
+    table = shell.type("region", "images", "sandbox/mindspore").stdout
+
+    assert [each["name"] for each in organisations] == ["sandbox", "sandbox-team"]
+    assert (image["name"], image["versions"], image["size"]) == ("bench/resnet", 2, 8_000_000_000)
+    assert [each["image"] for each in versions] == ["sandbox-team/bench/resnet:v2", "sandbox-team/bench/resnet:v1"]
+    assert [line.split()[0] for line in table.splitlines()] == [
+        *("image_url", "sandbox/mindspore:2.3.0-cann8.0-aarch64", "sandbox/mindspore:2.2.12-cann7.0-aarch64")
+    ]
+
+
+def test_without_rights_images_or_an_address_of_swr_there_is_one_sentence(
+    shell: CommandLine, sandbox: SandboxProcess
+) -> None:
+    shell.add_profile("elsewhere", sandbox.profile, swr_endpoint="")
+
+    missing = shell.type("region", "images", "sandbox/no-such-image")
+    unknown = shell.type("region", "images", "--profile", "elsewhere")
+    sandbox.faults({"service": "modelarts", "path": "manage", "status": 403, "code": "SVCSTG.SWR.4030001"})
+    refused = shell.type("region", "images")
+
+    assert "The repository sandbox/no-such-image is not found" in missing.stderr
+    assert "profile elsewhere does not say where images are kept" in unknown.stderr
+    assert "swr_endpoint" in unknown.stderr
+    assert "SWR at" in refused.stderr
+    assert "lack a permission" in refused.stderr
+    for answer in (missing, unknown, refused):
+        assert answer.exit_code in (1, 2, 3), answer.stderr
+        assert "Traceback" not in answer.stderr
+
+
 def test_files_are_listed_page_by_page(shell: CommandLine, sandbox: SandboxProcess) -> None:
     client = TrainingClient(sandbox)
     for name in ("a/one", "a/two", "b", "c"):

@@ -19,7 +19,7 @@ PROFILE = parse(Profile, {**STATED, "obs_server": "https://obs.example"}, verbat
 
 
 def region_files(store: MemoryStore, instants: Iterator[float] | None = None) -> RegionFiles:
-    cloud = Cloud(PROFILE, store, cast("Any", None))  # the training service is not needed
+    cloud = Cloud(PROFILE, store, cast("Any", None), cast("Any", None))  # the other services are not needed
 
     def connect(_profile: str, _api: Api | None = None) -> Cloud:
         return cloud

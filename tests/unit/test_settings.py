@@ -205,6 +205,7 @@ def test_a_public_region_has_its_jobs_pages_in_the_clouds_console() -> None:
     stated = of_profile(modelarts_endpoint="https://modelarts.cn-north-9.myhuaweicloud.com/")
 
     for profile in (public, stated):
+        assert profile.registry_endpoint == "https://swr-api.cn-north-9.myhuaweicloud.com"
         assert profile.job_page("0a-1") == (
             "https://console.huaweicloud.com/modelarts/?region=cn-north-9#/training/detail/0a-1"
         )
@@ -214,8 +215,10 @@ def test_of_the_sandbox_and_private_clouds_only_what_the_profile_states_is_known
     private = of_profile(modelarts_endpoint="http://127.0.0.1:8610")
     stated = of_profile(
         modelarts_endpoint="https://ma.lab.example",
+        swr_endpoint="https://swr.lab.example",
         console_url="https://console.lab.example/",
     )
 
-    assert private.job_page("j") == ""
+    assert (private.registry_endpoint, private.job_page("j")) == ("", "")
+    assert stated.registry_endpoint == "https://swr.lab.example"
     assert stated.job_page("j/#") == "https://console.lab.example/modelarts/?region=cn-north-9#/training/detail/j%2F%23"

@@ -24,7 +24,7 @@ from pages._ui.configure.fields import (
 )
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.software import show_software
-from pages._ui.region.picker import show_directory_picker, show_engine_picker, show_pool_picker
+from pages._ui.region.picker import show_directory_picker, show_engine_picker, show_image_picker, show_pool_picker
 from pages._ui.runs import cards
 from pages._ui.shell import widgets
 from pages._ui.shell.core import core
@@ -221,6 +221,8 @@ def _more(form: Form) -> None:
     with right:
         for field in ("engine_name", "engine_version", "image_url", "command", "conda_env", "algorithm"):
             text_field(form, field)
+            if field == "image_url":
+                show_image_picker(form.profile, storing("image_url"))
         show_engine_picker(form.profile, changing(_with_engine))
         text_field(form, "working_dir")
     with left:

@@ -1,10 +1,11 @@
-"""Pickers beside fields: a directory, pool or engine of the region fills the field by a click."""
+"""Pickers beside fields: a directory, pool, engine or image of the region fills the field by a click."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import streamlit as st
 
+from aisbench_core.model import ImageVersion
 from pages._ui.region.answers import query_region
 from pages._ui.shell import url
 from pages._ui.shell.callbacks import whole
@@ -102,8 +103,47 @@ def show_engine_picker(profile: str, store: Store) -> None:
     _show_choices("engine", profile, choices, store)
 
 
-def _answered(query: Callable[[str], Any], profile: str) -> Any:
-    answer = query_region(query, profile)
+def show_image_picker(profile: str, store: Store) -> None:
+    """*Choose* for the image: an organisation in SWR, then one of its images, then a version."""
+    if not profile:
+        return
+    key = "choose-image_url"
+    with st.popover(t("picker.choose"), icon=":material/cloud:", key=key, on_change="rerun") as popover:
+        if popover.open:
+            _show_images(key, profile, store)
+
+
+def _show_images(key: str, profile: str, store: Store) -> None:
+    position = _position(key, profile)
+    way: tuple[str, ...] = st.session_state.get(position, ())
+    if way:
+        st.code("/".join(way), language=None, wrap_lines=True)
+        arguments: tuple[Any, ...] = (position, way[:-1])
+        st.button(t("picker.up"), key=f"{key}-up", icon=":material/arrow_upward:", on_click=go_to, args=arguments)
+    resources = core().region_resources
+    queries = (resources.organisations, resources.repositories, resources.versions)
+    offered = _answered(queries[len(way)], profile, *way) or ()
+    if not offered:
+        st.caption(t("region.nothing"))
+    pages = url.Pages(f"{key}-page", len(offered), CHOICES)
+    for item in offered[pages.offset : pages.offset + CHOICES]:
+        name = item.tag if isinstance(item, ImageVersion) else item.name
+        call: Callable[..., None] = go_to
+        arguments = (position, (*way, name))
+        if isinstance(item, ImageVersion):
+            call, arguments = choose_value, (key, item.image, store)
+        st.button(plain(name), key=f"{key}-to-{name}", type="tertiary", on_click=call, args=arguments)
+    pages.show()
+
+
+@whole
+def go_to(position: str, way: tuple[str, ...]) -> None:
+    """Show the images of an organisation, or the versions of an image."""
+    st.session_state[position] = way
+
+
+def _answered(query: Callable[..., Any], profile: str, *arguments: str) -> Any:
+    answer = query_region(query, profile, *arguments)
     if answer.error:
         show_sentence(answer.error)
     return answer.value

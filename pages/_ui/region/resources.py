@@ -27,8 +27,8 @@ def show_flavors(profile: str) -> None:
     flavors = show_answer(core().region_resources.flavors, profile)
     if flavors is not None:
         with_prices = any(row.price_per_node_hour is not None for row in flavors)
-        found = _search(flavors, lambda row: (row.flavor.flavor_id, row.flavor.name, row.flavor.product))
-        _show_rows(found, lambda row: _flavor_row(row, with_prices=with_prices), t("region.flavors"))
+        found = search(flavors, lambda row: (row.flavor.flavor_id, row.flavor.name, row.flavor.product))
+        show_rows(found, lambda row: _flavor_row(row, with_prices=with_prices), t("region.flavors"))
         if not with_prices:
             st.caption(t("region.no_prices"))
 
@@ -50,8 +50,8 @@ def show_engines(profile: str) -> None:
     """Preset images, by the name and version that a spec names."""
     engines = show_answer(core().region_resources.engines, profile)
     if engines is not None:
-        found = _search(engines, lambda engine: (engine.name, engine.version))
-        _show_rows(found, _engine_row, t("region.engines"))
+        found = search(engines, lambda engine: (engine.name, engine.version))
+        show_rows(found, _engine_row, t("region.engines"))
 
 
 def _engine_row(engine: Engine) -> dict[str, Any]:
@@ -62,8 +62,8 @@ def show_algorithms(profile: str) -> None:
     """The algorithms that the region keeps, newest first."""
     algorithms = show_answer(core().algorithms.all, profile)
     if algorithms is not None:
-        found = _search(algorithms, lambda algorithm: (algorithm.name, algorithm.algorithm_id, algorithm.description))
-        _show_rows(found, _algorithm_row, t("region.algorithms"))
+        found = search(algorithms, lambda algorithm: (algorithm.name, algorithm.algorithm_id, algorithm.description))
+        show_rows(found, _algorithm_row, t("region.algorithms"))
 
 
 def _algorithm_row(algorithm: Algorithm) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def show_pools(profile: str) -> None:
             pages.show()
             st.caption(t("board.total", total=f"{len(pools):,}"))
         rows = [row for pool in shown for row in _waiting_rows(pool, queues.get(pool.pool_id))]
-        _show_rows(rows, dict, t("region.queue"), "waiting", t("region.no_queue"))
+        show_rows(rows, dict, t("region.queue"), "waiting", t("region.no_queue"))
     elif pools is not None:
         st.info(t("region.no_pools"), icon=":material/bedtime:")
     _show_quotas(profile)
@@ -137,12 +137,13 @@ def _show_quotas(profile: str) -> None:
         st.markdown(t("region.quota", resource=name, used=used, limit=f"{quota.limit:,}"))
 
 
-def _search(rows: Sequence[Row], texts: Callable[[Row], Sequence[str]]) -> list[Row]:
+def search(rows: Sequence[Row], texts: Callable[[Row], Sequence[str]]) -> list[Row]:
+    """The rows with the text that a person has typed, which is in the URL."""
     text = choose_text(t("region.filter"), t("region.search")).lower()
     return [row for row in rows if text in " ".join(texts(row)).lower()]
 
 
-def _show_rows(
+def show_rows(
     rows: Sequence[Row], cells: Callable[[Row], dict[str, Any]], title: str, key: str = "page", nothing: str = ""
 ) -> None:
     """One page of a list, whose number is in the URL."""

@@ -1,0 +1,1 @@
+"""The adapter for SWR, the registry of images."""

@@ -1,0 +1,96 @@
+"""Organisations, repositories and versions of images in SWR, by its API v2, which every region has."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from aisbench_core.cloud.modelarts_client import Caller
+from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
+from aisbench_core.model import ImageVersion, Organisation, Repository
+from aisbench_core.settings import Credentials, Profile
+
+Json = Mapping[str, Any]
+Value = TypeVar("Value")
+
+MOST = 1000  # the most that one request returns
+_NEWEST = {"limit": MOST, "offset": 0, "order_column": "updated_at", "order_type": "desc"}
+
+
+class SwrRegistry:
+    """An ImageRegistry. Threads may share it. The requests are signed like those to ModelArts."""
+
+    def __init__(self, profile: Profile, credentials: Credentials, request_seconds: float) -> None:
+        """`request_seconds`: timeout of one request. Sends nothing yet."""
+        address = profile.registry_endpoint
+        self._profile = profile.name
+        self._caller = Caller(profile, credentials, request_seconds, "SWR", address) if address else None
+
+    def organisations(self) -> Sequence[Organisation]:
+        return self._read(Message("list organisations of images"), "/v2/manage/namespaces", {}, {}, _organisations)
+
+    def repositories(self, organisation: str) -> Sequence[Repository]:
+        operation = Message("list images of {organisation}", organisation=organisation)
+        query = {"namespace": organisation, **_NEWEST}
+        return self._read(operation, "/v2/manage/repos", {}, query, lambda reply: _repositories(reply, organisation))
+
+    def versions(self, organisation: str, repository: str) -> Sequence[ImageVersion]:
+        operation = Message("list versions of {image}", image=f"{organisation}/{repository}")
+        path = "/v2/manage/namespaces/{organisation}/repos/{repository}/tags"
+        # The reference: a slash in the name is sent as a dollar sign.
+        numbers = {"organisation": organisation, "repository": repository.replace("/", "$")}
+        image = f"{organisation}/{repository}"
+        return self._read(operation, path, numbers, _NEWEST, lambda reply: [_version(item, image) for item in reply])
+
+    def _read(
+        self,
+        operation: Message,
+        path: str,
+        numbers: Mapping[str, str],
+        query: Mapping[str, object],
+        parse: Callable[[Any], Value],
+    ) -> Value:
+        if self._caller is None:
+            message = Message("profile {profile} does not say where images are kept", profile=self._profile)
+            raise ConfigError(message, Message("set swr_endpoint to the address of SWR"))
+        return self._caller.read(operation, self._caller.request("GET", path, numbers, query), parse)
+
+
+def _organisations(reply: Json) -> list[Organisation]:
+    items = reply.get("namespaces") or ()
+    return [Organisation(str(item["name"]), str(item.get("creator_name") or "")) for item in items]
+
+
+def _repositories(reply: Sequence[Json], organisation: str) -> list[Repository]:
+    # The filter is exact in the reference of today; in older ones it finds names that contain it, too.
+    found = [item for item in reply if item.get("namespace", organisation) == organisation]
+    return [
+        Repository(
+            organisation=organisation,
+            name=str(item["name"]),
+            versions=_whole(item.get("num_images")),
+            size=_whole(item.get("size")),
+            is_public=item.get("is_public") is True,
+            updated_at=_time(item.get("updated_at")),
+        )
+        for item in found
+    ]
+
+
+def _version(item: Json, image: str) -> ImageVersion:
+    tag = str(item["Tag"])
+    digest, size, updated = str(item.get("digest") or ""), _whole(item.get("size")), _time(item.get("updated"))
+    return ImageVersion(f"{image}:{tag}", tag, size, updated, digest)
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _time(value: object) -> datetime | None:
+    """An aware time; None where the registry writes none."""
+    try:
+        time = datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return time if time.tzinfo else None

@@ -1,0 +1,97 @@
+"""Requests about images, as SWR answers them: organisations, repositories and tags. Nothing can be pushed or pulled."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from aisbench_sandbox.catalogue import IMAGES, StoredImage
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service.calls import Routes, Services
+from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.parameters import number, word
+
+MAX_SHOWN = 1000
+_ADDRESS = "swr.sandbox.example"
+_FIRST, _STEP = datetime(2026, 1, 5, tzinfo=UTC), timedelta(days=7)
+_BYTES = 4_000_000_000
+_READS = 1  # SWR API reference: 7 manages, 3 edits, 1 reads
+
+
+def namespaces(_: Services, request: Request) -> Response:
+    wanted = request.query_params.get("namespace", "")
+    names = dict.fromkeys(image.organisation for image in IMAGES)
+    rows = [
+        {"id": index, "name": name, "creator_name": "sandbox", "auth": _READS}
+        for index, name in enumerate(names, 1)
+        if name == wanted or not wanted
+    ]
+    return answer(200, {"namespaces": rows})
+
+
+def repositories(_: Services, request: Request) -> Response:
+    query = request.query_params
+    wanted, name = query.get("namespace", ""), query.get("name", "")
+    found = [image for image in IMAGES if image.organisation == wanted or not wanted]
+    return _page(request, [_repository(image) for image in found if name in image.name])
+
+
+def tags(_: Services, request: Request) -> Response:
+    # A slash in the name of a repository is sent as a dollar sign.
+    wanted = (str(request.path_params["namespace"]), str(request.path_params["repository"]).replace("$", "/"))
+    image = next((image for image in IMAGES if (image.organisation, image.name) == wanted), None)
+    if image is None:
+        raise Refused(404, "SVCSTG.SWR.4000404", f"The repository {'/'.join(wanted)} is not found.", "See repos.")
+    return _page(request, [_tag(image, index) for index in range(len(image.tags))])
+
+
+def _page(request: Request, rows: Sequence[dict[str, Any]]) -> Response:
+    """The rows that `offset` and `limit` ask for, oldest or newest first, and their range in a header."""
+    word(request.query_params.get("order_column") or "updated_at", "order_column", ("updated_at",))
+    ascending = word(request.query_params.get("order_type") or "desc", "order_type", ("asc", "desc")) == "asc"
+    ordered = sorted(rows, key=lambda row: str(row.get("updated") or row["updated_at"]), reverse=not ascending)
+    offset, limit = number(request, "offset", 0, 0), number(request, "limit", 100, 1, MAX_SHOWN)
+    page = ordered[offset : offset + limit]
+    response = answer(200, page)
+    response.headers["Content-Range"] = f"{offset}-{offset + len(page)}/{len(rows)}"
+    return response
+
+
+def _repository(image: StoredImage) -> dict[str, Any]:
+    return {
+        "name": image.name,
+        "namespace": image.organisation,
+        "category": "framework_app",
+        "description": "",
+        "is_public": False,
+        "num_images": len(image.tags),
+        "num_download": 0,
+        "size": _BYTES * len(image.tags),
+        "path": f"{_ADDRESS}/{image.organisation}/{image.name}",
+        "tags": list(image.tags),
+        "created_at": _time(_FIRST),
+        "updated_at": _time(_FIRST + _STEP * len(image.tags)),
+    }
+
+
+def _tag(image: StoredImage, index: int) -> dict[str, Any]:
+    path = f"{image.organisation}/{image.name}:{image.tags[index]}"
+    changed = _time(_FIRST + _STEP * (len(image.tags) - index))
+    digest = f"sha256:{hashlib.sha256(path.encode()).hexdigest()}"
+    times = {"created": changed, "updated": changed}
+    return {"Tag": image.tags[index], "path": f"{_ADDRESS}/{path}", "digest": digest, "size": _BYTES, **times}
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+# Below /v2/manage/, where no project is named.
+ROUTES: Routes = (
+    ("GET", "namespaces", namespaces),
+    ("GET", "repos", repositories),
+    ("GET", "namespaces/{namespace}/repos/{repository}/tags", tags),
+)
