@@ -33,6 +33,7 @@ from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.running.runs import Launches, Runs
 from aisbench_core.series.service import SeriesService
@@ -64,6 +65,7 @@ class Core:
         self.settings = settings
         self.clock = clock
         self.ledger = ledger
+        self.watches = WatchLedger(ledger)
         self.warehouse = warehouse
         self.workloads = workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
         self.regions = regions = Regions(settings, interactive)
@@ -91,8 +93,8 @@ class Core:
         )
         self.notifications = Notifications(settings, ledger, warehouse, clock)
         self.following = Following(
-            settings, ledger, workloads, launches, secrets, connect, self.series.record, self.series.admission,
-            self.notifications.tick, clock,
+            settings, ledger, self.watches, workloads, launches, secrets, connect, self.series.record,
+            self.series.admission, self.notifications.tick, clock,
         )  # fmt: skip
         self.annotations = AnnotationService(settings, ledger, warehouse, clock)
         self.reader = reader(warehouse.location)

@@ -153,6 +153,10 @@ class Manifest(Frozen):
     output: Annotated[Name, Field(description="name of the output channel that results are written to")] = "train_url"
     reporter: Annotated[bool, Field(description="upload aisbench_report.py beside the boot file")] = False
     throughput_unit: Annotated[str, Field(min_length=1, description="unit of every throughput")] = "samples/s"
+    stall_minutes: Annotated[
+        int | None,
+        Field(ge=2, le=1440, description="minutes without a sign of life after which a run counts as stalled"),
+    ] = None
     dataset: Annotated[DatasetLayout, Field(description="what it trains on")]
     target: Annotated[QualityTarget | None, Field(description="the accuracy to reach, if any")] = None
     definitions: Annotated[dict[str, Definition], Field(min_length=1, description="throughput definitions by id")]

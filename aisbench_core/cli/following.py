@@ -187,7 +187,10 @@ def _follow_log(core: "Core", run_id: str, node: int) -> None:
         click.get_current_context().exit(INTERRUPTED)
 
 
-KINDS = ("completed", "failed", "stopped", "alert", "regression", "improvement", "record", "held")
+KINDS = (
+    *("completed", "failed", "stopped", "stalled", "straggler", "alert"),
+    *("regression", "improvement", "record", "held"),
+)
 
 notify = Group(
     "notify",

@@ -6,15 +6,17 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 
 if TYPE_CHECKING:
+    from aisbench_core.liveness.stalls import Watch
     from aisbench_core.model import JobDetails, JobStage, Run, RunAttempt
     from aisbench_core.results.card_samples import CardSummary
 
 
-def alert_text(run: "Run", details: "JobDetails") -> str:
+def alert_text(run: "Run", details: "JobDetails", watch: "Watch | None") -> str:
     """What somebody who watches the run should know first; empty if there is nothing."""
+    from aisbench_core.liveness.alerts import alert_of
     from aisbench_core.results.job_events import alert_message
 
-    alert = details.alert(ended=run.state.is_terminal, failed=run.state == "failed")
+    alert = alert_of(run, details, watch)
     return f"{display.local_time(alert.at)}: {alert_message(alert)}" if alert else ""
 
 

@@ -125,7 +125,7 @@ SpecFields = dict[str, Any]
 CHANNELS = ("inputs", "outputs")
 WITH_SUBFIELDS = (*CHANNELS, "environments", "parameters", "log_levels", "update")
 # Fields whose value on the command line is YAML; the others are plain text.
-AS_YAML = (*WITH_SUBFIELDS, "volumes", "auto_stop_hours", "environment_check")
+AS_YAML = (*WITH_SUBFIELDS, "volumes", "auto_stop_hours", "stop_when_stalled_minutes", "environment_check")
 
 # Suffixes of spec files; anything else is a workload or a run.
 SPEC_FILES = (".yaml", ".yml")

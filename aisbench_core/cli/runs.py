@@ -94,11 +94,13 @@ def show(run_id: str, as_json: bool) -> None:
     utilisation = _utilisation(core, run.run_id)
     cards = _cards(core, run.run_id)
     removals = core.cleaning.removals(run.run_id)
+    watch = core.watches.get(run.run_id)
 
     page = core.regions.job_page(run)
 
     def text() -> str:
-        run_fields = _run_fields(run, details, progress, counts_text(core.systems.of(run.run_id)), page)
+        alert = alert_text(run, details, watch)
+        run_fields = _run_fields(run, details, alert, progress, counts_text(core.systems.of(run.run_id)), page)
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_low, utilisation))
         tables = (by_server, cards_text(cards), details_text(details), _events(events))
@@ -106,7 +108,7 @@ def show(run_id: str, as_json: bool) -> None:
         return _blocks(run_fields, *blocks, *tables)
 
     answer = {"run": run, "remarks": annotations, "progress": progress, "events": events, "job": details}
-    answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "job_page": page}
+    answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "watch": watch, "job_page": page}
     display.result({**answer, "result": result, "servers": servers}, as_json, text)
 
 
@@ -223,12 +225,14 @@ def _row_fields(row: "RunRow") -> str:
     )
 
 
-def _run_fields(run: "Run", details: "JobDetails", progress: "Progress | None", system: str, page: str) -> str:
+def _run_fields(
+    run: "Run", details: "JobDetails", alert: str, progress: "Progress | None", system: str, page: str
+) -> str:
     spec = run.spec
     return display.fields(
         ("run", run.run_id),
         ("state", display.state(run)),
-        ("alert", alert_text(run, details)),
+        ("alert", alert),
         ("detail", run.detail),
         ("queue", queue_text(run, details)),
         # Progress is stored per state; that of an earlier one says nothing about the present.

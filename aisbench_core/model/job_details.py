@@ -149,6 +149,7 @@ class AlertKind(StrEnum):
     """What somebody who watches a run should know at once."""
 
     HANG = "hang"
+    STALLED = "stalled"
     RESTARTING = "restarting"
     RESTARTED = "restarted"
     ENDED = "ended"
@@ -156,11 +157,17 @@ class AlertKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobAlert:
-    """`attempt`: the one that hangs, or that was interrupted."""
+    """`attempt`: the one that hangs, or that was interrupted. `is_measured`: the use of the cards is known."""
 
     kind: AlertKind
     at: datetime
     attempt: RunAttempt | None = None
+    is_measured: bool = True
+
+    @property
+    def is_stall(self) -> bool:
+        """Whether nothing moves, as the platform says or as the stall guard found."""
+        return self.kind in (AlertKind.HANG, AlertKind.STALLED)
 
 
 @dataclass(frozen=True, slots=True)

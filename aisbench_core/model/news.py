@@ -16,6 +16,8 @@ class NewsKind(StrEnum):
     COMPLETED = "completed"
     FAILED = "failed"
     STOPPED = "stopped"
+    STALLED = "stalled"
+    STRAGGLER = "straggler"
     ALERT = "alert"
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"

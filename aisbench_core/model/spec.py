@@ -192,6 +192,9 @@ class RunSpec(Frozen):
     volumes: tuple[Volume, ...] = ()
     priority: Annotated[int, Field(ge=1, le=3)] = 1
     auto_stop_hours: Annotated[int | None, Field(ge=1, le=720)] = None
+    stop_when_stalled_minutes: Annotated[
+        int | None, Field(ge=1, le=10_080, description="stops a stalled run after so long without a sign of life")
+    ] = None
     retries: Annotated[int, Field(ge=0, le=128)] = 0
     retry_always: Annotated[bool, Field(description="after any failure, not only one of the platform")] = False
     retry_on_hang: Annotated[bool, Field(description="when the platform finds that the job hangs")] = False
@@ -250,6 +253,7 @@ _CHECK = "MA_SKIP_IMAGE_DETECT"
 _LATER = (
     *("log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir"),
     *("retry_always", "retry_on_hang", "environment_check", "training_mode", "resume_from", "algorithm", "conda_env"),
+    "stop_when_stalled_minutes",
 )
 
 

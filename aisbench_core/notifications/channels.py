@@ -31,7 +31,9 @@ MAIL_OPTIONS = frozenset({"from", "to", "cc", "bcc", "reply", "smtp", "user", "p
 VARIABLES = "AISBENCH_NOTIFY_"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
-DEFAULT_KINDS = (NewsKind.FAILED, NewsKind.ALERT, NewsKind.REGRESSION, NewsKind.RECORD, NewsKind.HELD)
+DEFAULT_KINDS = (
+    *(NewsKind.FAILED, NewsKind.STALLED, NewsKind.ALERT, NewsKind.REGRESSION, NewsKind.RECORD, NewsKind.HELD),
+)
 
 
 class NotificationChannel(Frozen):

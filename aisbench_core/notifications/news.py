@@ -21,6 +21,8 @@ _TITLES = {
     NewsKind.COMPLETED: Message("Completed"),
     NewsKind.FAILED: Message("Failed"),
     NewsKind.STOPPED: Message("Stopped"),
+    NewsKind.STALLED: Message("Stalled"),
+    NewsKind.STRAGGLER: Message("Slow cards"),
     NewsKind.ALERT: Message("Needs attention"),
     NewsKind.REGRESSION: Message("Regression"),
     NewsKind.IMPROVEMENT: Message("Improvement"),

@@ -54,6 +54,12 @@ def alert_message(alert: JobAlert) -> Message:
     match alert.kind:
         case AlertKind.HANG:
             return Message("The platform suspects that the job hangs.")
+        case AlertKind.STALLED if alert.is_measured:
+            return Message("No sign of life since then: no log grows, no object is written, no card computes.")
+        case AlertKind.STALLED:
+            return Message(
+                "No sign of life since then: no log grows, no object is written; whether cards compute is not measured."
+            )
         case AlertKind.RESTARTING:
             return Message("Attempt {number} ended: {why}. The platform restarts the job.", number=number, why=why)
         case AlertKind.RESTARTED:

@@ -16,6 +16,7 @@ LONG_ENOUGH = timedelta(minutes=10)
 # Samples are a minute apart: after a longer gap nobody knows what happened in between.
 LARGEST_GAP = timedelta(minutes=2)
 IDLE_PERCENT, BUSY_PERCENT = 1.0, 80.0
+IDLE_PROCESSOR_PERCENT = 3.0  # what an operating system and an agent of the platform take
 
 _MEMORY_OF = {"npuUtil": "npuMemUsage", "gpuUtil": "gpuMemUsage"}
 _PROCESSOR = "cpuUsage"
@@ -33,6 +34,17 @@ class LowUtilisation:
     until: datetime
     mean: float
     reason: Message
+
+
+def measured_until(samples: Sequence[MetricSample]) -> tuple[datetime | None, datetime | None]:
+    """The newest samples of cards that compute, and of cards at all; None: there is none.
+
+    Where no card is measured, as on nodes without any, the processors count."""
+    cards = [sample for sample in samples if sample.name in _MEMORY_OF and 0 <= sample.value <= 100]
+    processors = [sample for sample in samples if sample.name == _PROCESSOR and 0 <= sample.value <= 100]
+    measured, lowest = (cards, IDLE_PERCENT) if cards else (processors, IDLE_PROCESSOR_PERCENT)
+    computing = (sample.at for sample in measured if sample.value >= lowest)
+    return max(computing, default=None), max((sample.at for sample in measured), default=None)
 
 
 def low_utilisation(samples: Sequence[MetricSample]) -> list[LowUtilisation]:

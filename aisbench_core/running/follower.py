@@ -36,8 +36,10 @@ from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunRec
 from aisbench_core.private_files import is_read_only
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.logs import LogPace
 from aisbench_core.running.runs import Launches
+from aisbench_core.running.stall_guard import StallGuard
 from aisbench_core.running.steps import Steps, failed
 from aisbench_core.settings import Settings
 
@@ -74,6 +76,7 @@ class Following:
 
     settings: Settings
     ledger: Ledger
+    watches: WatchLedger
     workloads: Workloads
     launches: Launches
     secrets: JobSecrets
@@ -114,7 +117,8 @@ class Follower:
         self._clock = clock
         # Half of the time between two polls, which are never exactly that far apart.
         paces = LogPace(settings.poll_seconds), LogPace(settings.poll_seconds / 2)
-        self._steps = Steps(settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, *paces)
+        guard = StallGuard(parts.watches, parts.workloads)
+        self._steps = Steps(settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, *paces, guard)
         self._collecting = Collecting(ledger, connect, parts.record, clock, parts.secrets)
         self._admit = parts.admission()
         self._notify = parts.notify

@@ -5,8 +5,8 @@ import sqlite3
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 
-# One more with every change of what follows; ledgers of 1 to 5 are of development versions.
-VERSION = 6
+# One more with every change of what follows; ledgers of 1 to 6 are of development versions.
+VERSION = 7
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -36,6 +36,8 @@ TABLES = {
     "deliveries": "delivery_id text primary key, message_id text not null, channel text not null, news text not null,"
     " at text not null, state text not null, attempts integer not null, next_at text not null, error text not null,"
     " error_data text not null default '', sent_at text",
+    # What the stall guard knows of a run; those that completed teach it how long their configuration is quiet.
+    "watches": "run_id text primary key, configuration text not null, completed_at text, data text not null",
 }
 
 INDEXES = {
@@ -47,6 +49,7 @@ INDEXES = {
     "series_by_age": "series (created_at desc, series_id desc)",
     "deliveries_by_state": "deliveries (state, next_at)",
     "deliveries_by_age": "deliveries (at desc, delivery_id)",
+    "watches_by_configuration": "watches (configuration, completed_at desc) where completed_at is not null",
     "attempts_to_launch": "attempts (series_id) where run_id = '' and cancelled = 0",
 }
 

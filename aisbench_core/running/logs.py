@@ -32,16 +32,25 @@ REQUESTS_PER_SECOND = 4.0
 QUIET_SECONDS = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Whether any node's log has grown here, and the bytes of everything in the directory of the logs."""
+
+    grew: bool
+    size: int
+
+
 def fetch(
     objects: ObjectStore, paths: Mapping[int, str], directory: str, folder: RunFolder, secrets: Collection[str] = ()
-) -> bool:
-    """Bring each node's log up to date: one list call, then ranged reads; returns whether any log has grown.
+) -> Fetched:
+    """Bring each node's log up to date: one list call, then ranged reads.
 
     `secrets`: values that are masked character by character, so that every other byte keeps its offset."""
     forms = byte_forms(secrets)
     sizes = {stat.path: stat.size for stat in objects.list(directory)}
     there = [(node, path) for node, path in sorted(paths.items()) if path in sizes]
-    return sum(_append(objects, path, sizes[path], folder.log(node), forms) for node, path in there) > 0
+    grown = sum(_append(objects, path, sizes[path], folder.log(node), forms) for node, path in there)
+    return Fetched(grown > 0, sum(sizes.values()))
 
 
 def nodes(folder: RunFolder) -> list[int]:

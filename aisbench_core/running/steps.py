@@ -17,11 +17,14 @@ from aisbench_core.formats import size
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
 from aisbench_core.messages import Message, joined, message_of
 from aisbench_core.model import (
+    AlertKind,
     Clock,
     JobAlert,
     JobDetails,
     JobStatus,
     Level,
+    MetricSample,
+    NewsKind,
     Notice,
     Phase,
     Progress,
@@ -38,6 +41,7 @@ from aisbench_core.running.job_watch import JobWatch
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.resuming import copy_left, left_files
 from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.running.stall_guard import StallGuard, stop_reason
 from aisbench_core.settings import Settings
 
 SAMPLE_SECONDS = 60.0
@@ -60,6 +64,7 @@ class Steps:
     leaving: threading.Event
     log_pace: logs.LogPace
     details_pace: logs.LogPace
+    stalls: StallGuard
     sampled_at: dict[str, datetime] = field(default_factory=dict)
     announced: dict[str, JobAlert] = field(default_factory=dict)
 
@@ -148,7 +153,9 @@ class Steps:
             detail = Message("job {job_id} is gone: it was deleted in the cloud", job_id=run.job_id)
             return failed(run, detail, phase="")
         if not status.has_ended:
-            self._watch(cloud, run, status)
+            reason = self._watch(cloud, run, status)
+            if reason:
+                return run.to(RunState.STOPPING, detail=reason, next_step_at=self.clock())
         return self._seen(run, status)
 
     def stop(self, run: Run) -> Run:
@@ -214,36 +221,46 @@ class Steps:
         if run.started_at and status.duration_s is not None:
             ended = run.started_at + timedelta(seconds=status.duration_s)
         run = replace(run, ended_at=ended, duration_s=status.duration_s)
-        return run.to(RunState.COLLECTING, verdict=_outcome(run, status), detail=_why_ended(run, status))
+        run = run.to(RunState.COLLECTING, verdict=_outcome(run, status), detail=_why_ended(run, status))
+        self.stalls.end(run, self.folder(run), self.clock())
+        return run
 
-    def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> None:
+    def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> Message | None:
         """Fetch what the platform says about the job, additions to the logs when due, and metrics once a minute.
 
-        A refusal is ignored here: collecting fetches all of it again, and reports it."""
+        Returns why the run is to be stopped now, if it is. A refusal is ignored here: collecting fetches all of it
+        again, and reports it."""
         now = self.clock()
         secrets = self.secrets.available_values(run.profile, run.spec.secrets)
         if self.details_pace.is_due(run.run_id, now):
             self._announce(run, watch_job(cloud, run, status, self.folder(run), secrets, now).poll(status))
             self.details_pace.fetched(run.run_id, now, grew=True)  # a hang comes without any sign before it
         if not status.started_at:
-            return
-        if self.log_pace.is_due(run.run_id, now):
-            with suppress(CloudRejected):
-                grew = fetch_logs(cloud, run, status, self.folder(run), secrets)
-                self.log_pace.fetched(run.run_id, now, grew=grew)
+            return None
         sampled_at = self.sampled_at.get(run.run_id)
         if sampled_at is None or now - sampled_at >= timedelta(seconds=SAMPLE_SECONDS):
             with suppress(CloudRejected):
-                fetch_samples(cloud, status, self.folder(run))
+                self.stalls.measured(run, self.folder(run), fetch_samples(cloud, status, self.folder(run)))
             self.sampled_at[run.run_id] = now
+        if self.log_pace.is_due(run.run_id, now) or self.stalls.is_due(run, now):
+            with suppress(CloudRejected):
+                fetched = fetch_logs(cloud, run, status, self.folder(run), secrets)
+                self.log_pace.fetched(run.run_id, now, grew=fetched.grew)
+                watch = self.stalls.observe(cloud, run, status, self.folder(run), fetched.size, now)
+                return stop_reason(run, watch)
+        return None
 
     def _announce(self, run: Run, details: JobDetails) -> None:
         alert = details.alert(ended=False, failed=False)
-        if alert is not None and self.announced.get(run.run_id) != alert:
-            # Announced again by the next follower; what was told once is not told again.
-            notice_id = f"{alert.kind}:{run.run_id}:{alert.at.isoformat()}"
-            self.ledger.announce(Notice(notice_id, run.run_id, "alert", alert.at, alert_message(alert)))
-            self.announced[run.run_id] = alert
+        if alert is None or self.announced.get(run.run_id) == alert:
+            return
+        # Announced again by the next follower; what was told once is not told again.
+        self.announced[run.run_id] = alert
+        if alert.kind is AlertKind.HANG and self.stalls.is_stalled(run, self.folder(run)):
+            return  # people know already
+        kind = NewsKind.STALLED if alert.is_stall else NewsKind.ALERT
+        notice_id = f"{alert.kind}:{run.run_id}:{alert.at.isoformat()}"
+        self.ledger.announce(Notice(notice_id, run.run_id, kind, alert.at, alert_message(alert)))
 
     def _show_progress(self, run: Run, unit: str) -> Callable[[int, int], None]:
         """Store progress a few times a second; abandon the step when a person stops the run or the follower ends."""
@@ -263,8 +280,8 @@ class Steps:
         return show
 
 
-def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, secrets: Collection[str]) -> bool:
-    """Bring the logs of all nodes up to date, with these values masked; returns whether any has grown."""
+def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, secrets: Collection[str]) -> logs.Fetched:
+    """Bring the logs of all nodes up to date, with these values masked."""
     directory = run_paths.log_path(run, cloud.profile)
     return logs.fetch(cloud.objects, cloud.training.log_paths(status, directory), directory, folder, secrets)
 
@@ -277,14 +294,15 @@ def watch_job(
     return JobWatch(cloud.training, folder, run.spec.pool_id, secrets, fetch, now)
 
 
-def fetch_samples(cloud: Cloud, status: JobStatus, folder: RunFolder) -> None:
-    """Store all metric samples of all nodes that the cloud has so far."""
+def fetch_samples(cloud: Cloud, status: JobStatus, folder: RunFolder) -> list[MetricSample]:
+    """Store all metric samples of all nodes that the cloud has so far, and return them."""
     if status.started_at is None:
-        return
+        return []
     tasks = [task for task in status.tasks if task.startswith("worker-")]
     samples = [one for task in tasks for one in cloud.training.metrics(status.job_id, task, status.started_at)]
     if samples:
         write_samples(samples, folder.metrics)
+    return samples
 
 
 def _queued(run: Run, job: JobStatus) -> Run:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.liveness.stalls import Observation, begun
 from aisbench_core.model import (
     JobDetails,
     JobDiagnosis,
@@ -15,6 +16,7 @@ from aisbench_core.model import (
 )
 from aisbench_core.running.job_watch import write_details
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.run_paths import RunFolder
 from tests.console.conftest import OpenPage, texts
 from tests.console.job_details import AGAIN, AT, BROKEN, HANG, INTERRUPTED
@@ -125,3 +127,18 @@ def test_a_damaged_file_hides_nothing_else(open_page: OpenPage, used: Path) -> N
 
     assert not app.exception
     assert "Timeline" in [header.value for header in app.header]
+
+
+def test_a_stall_is_a_banner_and_a_mark_until_there_is_a_sign_of_life(open_page: OpenPage, used: Path) -> None:
+    watches = WatchLedger(Ledger(used / "ledger.sqlite3"))
+    quiet = begun(Observation(AT, 1, 100), AT)
+    watches.save(RETRYING_RUN, "resnet 8x8", replace(quiet, stalled_at=AT))
+
+    page, runs, chinese = open_page("live", run=RETRYING_RUN), open_page("runs"), open_page("live", lang="zh")
+    watches.save(RETRYING_RUN, "resnet 8x8", quiet)
+    later = open_page("live", run=RETRYING_RUN)
+
+    assert any("No sign of life since then" in error.value for error in page.error)
+    assert any("没有任何进展迹象" in error.value for error in chinese.error)
+    assert "Suspected hang" in texts(runs)
+    assert not any("sign of life" in error.value for error in later.error)

@@ -141,7 +141,7 @@ def test_a_hang_turns_the_banner_within_one_poll(bench: Bench, spec: RunSpec, re
 
 
 def test_a_hang_is_told_once_to_who_wants_to_know(bench: Bench, spec: RunSpec, region: SandboxProcess) -> None:
-    told = {"name": "lab", "url": "feishu://nobody-there", "events": ["alert"]}
+    told = {"name": "lab", "url": "feishu://nobody-there", "events": ["stalled"]}
     bench.core.notifications.channels.save(channel_of(told, Message("channel")), named(PERSON))
     plan(region, hang_s=1.0)
     run = bench.launch(spec)
@@ -152,5 +152,5 @@ def test_a_hang_is_told_once_to_who_wants_to_know(bench: Bench, spec: RunSpec, r
         another.tick()
 
     [delivery], _ = another.core.notifications.outbox.page(5)
-    assert (delivery.news.kind, delivery.news.subject) == ("alert", run.run_id)
+    assert (delivery.news.kind, delivery.news.subject) == ("stalled", run.run_id)
     assert str(delivery.news.text).endswith("The platform suspects that the job hangs.")

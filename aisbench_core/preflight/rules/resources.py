@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from aisbench_core.liveness.stalls import STALL_MINUTES
 from aisbench_core.messages import Message
 from aisbench_core.model import Api, Level
 from aisbench_core.preflight.rule import Source, Subject, Violation, rule
@@ -184,6 +185,21 @@ def cost_auto_stop(subject: Subject) -> Iterator[Violation]:
             if subject.spec.api is not Api.V2
             else Message("set auto_stop_hours (1 to 720); time in the queue is not counted"),
         )
+
+
+@rule("stall.stop", Level.WARNING, "stop_when_stalled_minutes", Source.CONSOLE)
+def stall_stop(subject: Subject) -> Iterator[Violation]:
+    """A stalled run is stopped later than it counts as stalled, and before the job's automatic stop."""
+    minutes, hours = subject.spec.stop_when_stalled_minutes, subject.spec.auto_stop_hours
+    if minutes is None:
+        return
+    stalled = (subject.workload.stall_minutes if subject.workload else None) or STALL_MINUTES
+    if minutes < stalled:
+        message = Message("a run counts as stalled after {minutes} minutes at the earliest", minutes=stalled)
+        yield Violation(message, Message("it is not stopped before"), fix=(("stop_when_stalled_minutes", stalled),))
+    if hours is not None and minutes >= 60 * hours:
+        message = Message("the automatic stop comes first, after {hours} hours", hours=hours)
+        yield Violation(message, Message("give fewer minutes, or more hours"))
 
 
 def not_offered(subject: Subject) -> Message:

@@ -37,7 +37,8 @@ OPENED = "draft-opened"  # where the session has the name of the draft that New 
 # Fields that do not depend on the workload: they stay when another one is picked.
 COMMON = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
 COMMON_LIMITS = (
-    *("priority", "auto_stop_hours", "retries", "retry_always", "retry_on_hang", "environment_check"),
+    *("priority", "auto_stop_hours", "stop_when_stalled_minutes", "retries", "retry_always", "retry_on_hang"),
+    "environment_check",
     *("log_path", "log_levels", "secrets", "api"),
 )
 

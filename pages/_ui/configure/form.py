@@ -33,6 +33,7 @@ from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import t
 
 MAX_RESUMABLE = 50  # runs that are offered to go on from; others can be typed into the YAML
+NUMBERS = ("priority", "auto_stop_hours", "stop_when_stalled_minutes", "retries")
 CHECKED = {None: "default", True: "on", False: "off"}  # the answers of the field environment_check
 
 
@@ -227,7 +228,7 @@ def _more(form: Form) -> None:
         text_field(form, "working_dir")
     with left:
         text_field(form, "local_code_dir")
-    for column, field in zip(st.columns(3), ("priority", "auto_stop_hours", "retries"), strict=True):
+    for column, field in zip(st.columns(len(NUMBERS)), NUMBERS, strict=True):
         with column:
             number_field(form, field)
     _recovery(form)

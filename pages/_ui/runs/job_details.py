@@ -6,9 +6,11 @@ import streamlit as st
 
 from aisbench_core.errors import ResultError
 from aisbench_core.formats import MISSING, duration
+from aisbench_core.liveness.alerts import alert_of
+from aisbench_core.liveness.stalls import Watch
 from aisbench_core.model import AlertKind, JobDetails, Run, RunState
 from aisbench_core.results.job_events import alert_message, interruption, recovery_text
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.tables import show_table
@@ -25,11 +27,11 @@ def job_details(run_id: str) -> JobDetails:
 
 def show_alert(run: Run, details: JobDetails) -> None:
     """A banner about a suspected hang or a restart. How a run failed is its detail, which has a banner already."""
-    alert = details.alert(ended=run.state.is_terminal, failed=run.state is RunState.FAILED)
+    alert = alert_of(run, details, watch_of(run))
     if alert is None or alert.kind is AlertKind.ENDED:
         return
     sentence = f"{plain(t.message(alert_message(alert)))} · {when(alert.at)}"
-    if alert.kind is AlertKind.HANG:
+    if alert.is_stall:
         st.error(f"{sentence} \n\n{t('job.hang_help')}", icon=":material/pause_circle:")
     else:
         st.warning(sentence, icon=":material/restart_alt:")
@@ -39,14 +41,19 @@ def alert_kind(run: Run) -> AlertKind | None:
     """What the badge of `show_alert_badge` is about."""
     if not run.is_polled:
         return None
-    alert = job_details(run.run_id).alert(ended=False, failed=False)
+    alert = alert_of(run, job_details(run.run_id), watch_of(run))
     return alert.kind if alert else None
+
+
+def watch_of(run: Run) -> Watch | None:
+    """What the stall guard knows of a run while it runs."""
+    return ledger_answer(core().watches.get, run.run_id) if run.state is RunState.RUNNING else None
 
 
 def show_alert_badge(run: Run) -> None:
     """A word beside the state of a run whose job hangs or was restarted, for lists."""
     kind = alert_kind(run)
-    if kind is AlertKind.HANG:
+    if kind in (AlertKind.HANG, AlertKind.STALLED):
         st.badge(t("job.hangs"), icon=":material/pause_circle:", color="red")
     elif kind:
         st.badge(t("job.restarted"), icon=":material/restart_alt:", color="orange")

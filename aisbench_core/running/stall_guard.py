@@ -1,0 +1,177 @@
+"""Watches running jobs for stalls: observes, warns once, says when a job goes on, and learns from completed runs."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from zlib import crc32
+
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.cloud.ports import Cloud
+from aisbench_core.errors import AisbenchError, CloudRejected, ResultError
+from aisbench_core.liveness import stalls
+from aisbench_core.liveness.stalls import Limits, Observation, Watch
+from aisbench_core.messages import Message
+from aisbench_core.model import (
+    Event,
+    JobStatus,
+    Level,
+    MetricSample,
+    NewsKind,
+    Notice,
+    Run,
+    RunState,
+    WorkloadFacts,
+    canonical_json,
+)
+from aisbench_core.results.utilisation import measured_until
+from aisbench_core.running import run_paths
+from aisbench_core.running.ledger_watches import WatchLedger
+from aisbench_core.running.run_files import read_facts
+from aisbench_core.running.run_paths import RunFolder
+
+# Of each output, 1000 objects each; a job that has written more shows new ones in its log as well.
+LISTED_PAGES = 10
+
+
+@dataclass(slots=True)
+class _Watched:
+    configuration: str
+    limits: Limits
+    watch: Watch | None
+    saved: Watch | None
+    computed_at: datetime | None = None
+    measured_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StallGuard:
+    """Threads may share it: a run has one step at a time."""
+
+    watches: WatchLedger
+    workloads: Workloads
+    _watched: dict[str, _Watched] = field(default_factory=dict)
+
+    def is_due(self, run: Run, now: datetime) -> bool:
+        """Whether the job counts as stalled now unless it has given a sign of life."""
+        watched = self._watched.get(run.run_id)
+        watch = watched.watch if watched else None
+        if watched is None or watch is None or watch.stalled_at:
+            return False
+        return stalls.due_at(watch, watched.limits) <= now
+
+    def is_stalled(self, run: Run, folder: RunFolder) -> bool:
+        """Whether that was found before, by this follower or by an earlier one."""
+        watch = self._of(run, folder).watch
+        return watch is not None and watch.stalled_at is not None
+
+    def measured(self, run: Run, folder: RunFolder, samples: Sequence[MetricSample]) -> None:
+        """Remember what the platform has measured, for the next observation."""
+        watched = self._of(run, folder)
+        watched.computed_at, watched.measured_at = measured_until(samples)
+
+    def observe(
+        self, cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, log_bytes: int, now: datetime
+    ) -> Watch:
+        """Take into account what a poll found, and store a warning or its end."""
+        watched = self._of(run, folder)
+        before = watched.watch
+        objects = _written(cloud, run) if stalls.lists_objects(before) else ""
+        attempt = max(1, len(status.attempts))
+        found = Observation(now, attempt, log_bytes, objects, watched.computed_at, watched.measured_at)
+        started = run.started_at or now
+        after = stalls.observed(before, found, watched.limits) if before else stalls.begun(found, started)
+        watched.watch = after
+        self._save(run, watched, before)
+        return after
+
+    def end(self, run: Run, folder: RunFolder, at: datetime) -> None:
+        """The job has ended; of a completed run the pauses are remembered for later ones of its configuration."""
+        watched = self._of(run, folder)
+        self._watched.pop(run.run_id, None)
+        if watched.watch is None:
+            return
+        completed_at = at if run.verdict is RunState.COMPLETED else None
+        self.watches.save(run.run_id, watched.configuration, stalls.ended(watched.watch, at), completed_at=completed_at)
+
+    def _of(self, run: Run, folder: RunFolder) -> _Watched:
+        watched = self._watched.get(run.run_id)
+        if watched is None:
+            configuration = _configuration(run, folder)
+            limits = stalls.limits_of(self._stall_minutes(run), self.watches.earlier(configuration))
+            saved = self.watches.get(run.run_id)
+            watched = self._watched[run.run_id] = _Watched(configuration, limits, saved, saved)
+        return watched
+
+    def _stall_minutes(self, run: Run) -> int | None:
+        with suppress(AisbenchError):  # the workload was removed meanwhile
+            return self.workloads.get(run.spec.workload).stall_minutes
+        return None
+
+    def _save(self, run: Run, watched: _Watched, before: Watch | None) -> None:
+        after = watched.watch
+        if after is None or stalls.is_saved(after, watched.saved):
+            return
+        was, now = before.stalled_at if before else None, after.stalled_at
+        events, notices = list[Event](), list[Notice]()
+        if now and not was:
+            warning = _warning(after, watched.limits)
+            events.append(Event(run.run_id, now, "follower", Level.WARNING, warning))
+            notice_id = f"{NewsKind.STALLED}:{run.run_id}:{now.isoformat()}"
+            notices.append(Notice(notice_id, run.run_id, NewsKind.STALLED, now, warning))
+        elif before and was and not now:
+            quiet = _minutes(before.current.seconds)
+            goes_on = Message("a sign of life again, after {minutes} minutes", minutes=quiet)
+            events.append(Event(run.run_id, after.observed_at, "follower", Level.INFO, goes_on))
+        self.watches.save(run.run_id, watched.configuration, after, events=events, notices=notices)
+        watched.saved = after
+
+
+def stop_reason(run: Run, watch: Watch) -> Message | None:
+    """Why a stalled run is stopped now, as its spec wants; None while it is not."""
+    minutes = run.spec.stop_when_stalled_minutes
+    if minutes is None or watch.stalled_at is None or watch.current.seconds < 60 * minutes:
+        return None
+    return Message("no sign of life for {minutes} minutes", minutes=_minutes(watch.current.seconds))
+
+
+def _warning(watch: Watch, limits: Limits) -> Message:
+    values = {"minutes": _minutes(watch.current.seconds), "limit": _minutes(limits.of(watch))}
+    return Message("stalled: no sign of life for {minutes} minutes, and {limit} are normal at most", **values)
+
+
+def _minutes(seconds: float) -> int:
+    return round(timedelta(seconds=seconds) / timedelta(minutes=1))
+
+
+def _written(cloud: Cloud, run: Run) -> str:
+    """A text that changes when an object of the outputs is written; empty if they cannot be listed."""
+    count = size = digest = 0
+    try:
+        for channel in run_paths.outputs(run, cloud.profile):
+            for _, page in zip(range(LISTED_PAGES), cloud.objects.pages(channel.path), strict=False):
+                for stat in page:
+                    count, size = count + 1, size + stat.size
+                    digest = crc32(f"{stat.path} {stat.etag}".encode(), digest)
+    except CloudRejected:
+        return ""
+    return f"{count} {size} {digest:08x}"
+
+
+def _configuration(run: Run, folder: RunFolder) -> str:
+    """A hash of what decides how long a run is quiet: what is trained, how, and on what."""
+    spec, facts = run.spec, _facts(folder)
+    speed = facts.speed_parameters if facts else spec.parameters
+    values = [
+        spec.workload, spec.framework_version, spec.mode, spec.flavor, spec.pool_id, spec.node_count,
+        spec.cards_per_node, spec.engine_version, spec.image_url, run.profile, None if speed is None else dict(speed),
+    ]  # fmt: skip
+    return sha256(canonical_json(values).encode()).hexdigest()
+
+
+def _facts(folder: RunFolder) -> WorkloadFacts | None:
+    try:
+        return read_facts(folder.launch).workload
+    except ResultError:
+        return None

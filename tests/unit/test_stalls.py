@@ -1,0 +1,146 @@
+"""The stall guard: healthy jobs are never called stalled, ones that hang soon are, and an outage is no stall."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from aisbench_core.liveness.stalls import (
+    KNOWN_RUNS,
+    STALL_MINUTES,
+    UNKNOWN_MINUTES,
+    Observation,
+    Pauses,
+    Watch,
+    begun,
+    due_at,
+    ended,
+    limits_of,
+    observed,
+)
+from aisbench_core.model import MetricSample
+from aisbench_core.results.utilisation import measured_until
+from tests.stall_traces import campaign
+
+T0 = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
+LIMITS = limits_of(10, [])
+FIRST = Observation(T0, 1, 100)
+
+
+def polled(watch: Watch, minutes: int, log_bytes: int = 100, **found: object) -> Watch:
+    """The watch after so many minutes of polls that all find the same."""
+    for _ in range(minutes):
+        now = watch.observed_at + timedelta(minutes=1)
+        watch = observed(watch, replace(FIRST, at=now, log_bytes=log_bytes, **found), LIMITS)  # type: ignore[arg-type]
+    return watch
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return begun(FIRST, T0)
+
+
+def test_simulated_jobs_are_warned_of_when_they_hang_and_never_else() -> None:
+    """`tests/bench/test_stalls.py` does the same with 1,000 and 200."""
+    healthy, delays = 0, []
+    for trace, followed in campaign(seed=11, configurations=6, runs=8, hangs=3):
+        if trace.hangs_s is None:
+            healthy += 1
+            assert followed.warnings == 0, trace
+        else:
+            assert followed.stalled_s is not None, trace
+            delays.append(followed.stalled_s - trace.last_sign_s - followed.limit_s)
+
+    assert (healthy, len(delays)) == (48, 18)
+    assert max(delays) <= 60.0
+
+
+def test_a_job_without_a_sign_of_life_is_stalled_after_the_limit_and_once(watch: Watch) -> None:
+    still_healthy, stalled, later = polled(watch, 9), polled(watch, 10), polled(watch, 30)
+
+    assert still_healthy.stalled_at is None
+    assert stalled.stalled_at == later.stalled_at == T0 + timedelta(minutes=10)
+    assert due_at(still_healthy, LIMITS) == T0 + timedelta(minutes=10)
+
+
+@pytest.mark.parametrize(
+    "sign", [{"log_bytes": 101}, {"computed_at": T0 + timedelta(minutes=8), "measured_at": T0 + timedelta(minutes=8)}]
+)
+def test_each_sign_of_life_ends_a_pause(watch: Watch, sign: dict[str, object]) -> None:
+    quiet = polled(watch, 9)
+
+    assert polled(polled(quiet, 1, **sign), 3, **sign).stalled_at is None  # type: ignore[arg-type]
+
+
+def test_a_written_object_is_a_sign_of_life(watch: Watch) -> None:
+    quiet = polled(watch, 9, objects="1 object")
+
+    assert polled(quiet, 5, objects="2 objects").stalled_at is None
+    assert polled(quiet, 5, objects="1 object").stalled_at is not None
+
+
+def test_growth_clears_a_stall_and_another_one_is_a_new_one(watch: Watch) -> None:
+    stalled = polled(watch, 12)
+    goes_on = polled(stalled, 1, log_bytes=200)
+    again = polled(goes_on, 11, log_bytes=200)
+
+    assert goes_on.stalled_at is None
+    assert again.stalled_at is not None
+    assert stalled.stalled_at is not None
+    assert again.stalled_at > stalled.stalled_at
+
+
+def test_an_outage_is_no_stall(watch: Watch) -> None:
+    quiet = polled(watch, 8)
+    after_outage = observed(quiet, replace(FIRST, at=quiet.observed_at + timedelta(hours=3)), LIMITS)
+
+    assert after_outage.stalled_at is None
+    assert polled(after_outage, 2).stalled_at is not None, "the time before it still counts"
+
+
+def test_another_attempt_begins_anew(watch: Watch) -> None:
+    assert polled(polled(watch, 12), 1, attempt=2).stalled_at is None
+
+
+def test_a_clock_that_is_set_back_warns_of_nothing(watch: Watch) -> None:
+    back = observed(polled(watch, 9), replace(FIRST, at=T0 - timedelta(hours=1)), LIMITS)
+
+    assert back.stalled_at is None
+
+
+def test_what_is_not_measured_now_is_held_against_pauses_without_measurements(watch: Watch) -> None:
+    """Cards that compute may be the only sign of life of an evaluation; without them it needs the longer limit."""
+    evaluated = replace(watch, silent=replace(watch.silent, pauses=Pauses(40 * 60.0, 40 * 60.0)))
+
+    limits = limits_of(None, [evaluated] * KNOWN_RUNS)
+
+    assert limits.silent.start_s == 40 * 60 * 1.5 + 120
+    assert limits.quiet.start_s == STALL_MINUTES * 60
+    assert limits.of(watch) == limits.silent.start_s
+    measured = replace(watch, measured_at=T0)
+    assert limits.of(measured) == limits.quiet.start_s
+
+
+def test_a_configuration_is_known_after_some_completed_runs(watch: Watch) -> None:
+    unknown, known = limits_of(None, [watch] * (KNOWN_RUNS - 1)), limits_of(None, [watch] * KNOWN_RUNS)
+
+    assert unknown.quiet == Pauses(UNKNOWN_MINUTES * 60, UNKNOWN_MINUTES * 60)
+    assert known.quiet == Pauses(STALL_MINUTES * 60, STALL_MINUTES * 60)
+    assert limits_of(7, []).quiet == Pauses(7 * 60, 7 * 60), "who writes the manifest knows"
+
+
+def test_the_last_pause_of_a_completed_run_is_learnt_too(watch: Watch) -> None:
+    """Such as an evaluation after the last epoch, after which nothing is logged."""
+    done = ended(polled(watch, 9), T0 + timedelta(minutes=10))
+
+    assert done.silent.pauses.start_s == 600
+
+
+def test_processors_count_only_where_no_card_is_measured() -> None:
+    cards = [MetricSample(T0, 0, "npuUtil", 0.0), MetricSample(T0, 0, "cpuUsage", 90.0)]
+    later = [MetricSample(T0 + timedelta(minutes=1), 1, "npuUtil", 60.0)]
+
+    assert measured_until(cards) == (None, T0)
+    assert measured_until([*cards, *later]) == (later[0].at, later[0].at)
+    assert measured_until([replace(cards[0], value=-1.0), cards[1]]) == (T0, T0)
+    assert measured_until([]) == (None, None)
