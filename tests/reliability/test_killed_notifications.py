@@ -8,6 +8,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,12 @@ def _dies_at(data_dir: Path, step: str, event_id: str) -> None:
         _die()
     if step == "made deliveries":
         fill = Outbox.fill
-        Outbox.fill = lambda *values: (fill(*values), _die())  # type: ignore[assignment,method-assign,return-value]
+
+        def fill_and_die(*values: Any) -> None:
+            fill(*values)
+            _die()
+
+        Outbox.fill = fill_and_die  # type: ignore[assignment,method-assign]
     elif step == "before it sends":
         MessageSender.send = _die  # type: ignore[assignment,method-assign]
     else:
@@ -117,9 +123,7 @@ def test_a_killed_follower_loses_no_notification(core: Core, hook: Hook) -> None
         assert [event_id for event_id in twice if len(ids[event_id]) > 1] == []
         kills = f"{len(STEPS) * EACH + EACH}: {', '.join(f'{step} {EACH}' for step in STEPS)}, at any time {EACH}"
         row.repetitions = kills
-        row.outcome = (
-            f"{len(arrived):,} events: none lost; {len(twice)} arrived twice, each time with the same id"
-        )
+        row.outcome = f"{len(arrived):,} events: none lost; {len(twice)} arrived twice, each time with the same id"
 
 
 def is_stored(core: Core, event_id: str) -> bool:

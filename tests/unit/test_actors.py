@@ -25,6 +25,7 @@ BY_THE_CORE = {
     "Systems.take_over": "Runs.create calls it, for whoever launches",
     "Warehouse.compact": "Storage.compact calls it",
     "Warehouse.rebuild": "Storage.rebuild calls it",
+    "WatchLedger.save": "the stall guard calls it, for the follower",
 }
 """Changes that no page and no command calls."""
 
