@@ -14,6 +14,7 @@ from aisbench_core.cleaning.service import Cleaning
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.doctor.examination import Doctor
+from aisbench_core.errors import AisbenchError
 from aisbench_core.health import HealthChecks
 from aisbench_core.importing.service import ResultImport
 from aisbench_core.job_secrets import JobSecrets
@@ -94,7 +95,7 @@ class Core:
         self.notifications = Notifications(settings, ledger, warehouse, clock)
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, secrets, connect, self.series.record,
-            self.series.admission, self.notifications.tick, clock,
+            self.series.admission, self.notifications.tick, self.slow_share, clock,
         )  # fmt: skip
         self.annotations = AnnotationService(settings, ledger, warehouse, clock)
         self.reader = reader(warehouse.location)
@@ -107,6 +108,14 @@ class Core:
         )
         self.reports = Reports(warehouse, clock)
         self.mlflow = MlflowExport(self.reader)
+
+    def slow_share(self) -> float | None:
+        """The share of the median card below which the ruleset calls a card a straggler; None: it has no such rule."""
+        try:
+            rule = Rulesets(self.settings.rulesets_dir).get(self.settings.ruleset).run.V05
+        except AisbenchError:  # whoever records the run is told
+            return None
+        return rule.share if rule else None
 
 
 def utc_now() -> datetime:

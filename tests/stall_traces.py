@@ -148,7 +148,8 @@ def follow(trace: Trace, limits: Limits) -> Followed:
         if restarts and now >= restarts[0]:
             restarts.pop(0)
             watch = saved or begun(_observation(trace, now), STARTED)
-        before, watch = watch, observed(watch, _observation(trace, now, listed=lists_objects(watch)), limits)
+        listed = lists_objects(watch, limits, _time(now))
+        before, watch = watch, observed(watch, _observation(trace, now, listed=listed), limits)
         saved = saved if is_saved(watch, saved) else watch
         if watch.stalled_at and not before.stalled_at:
             found.warnings += 1

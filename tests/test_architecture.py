@@ -85,7 +85,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.system.descriptions",
         "aisbench_core.warehouse.answers.activity",
         *("aisbench_core.warehouse.answers.board_row", "aisbench_core.warehouse.answers.boards"),
-        "aisbench_core.warehouse.answers.compared",
+        *("aisbench_core.warehouse.answers.compared", "aisbench_core.warehouse.answers.ranks"),
         "aisbench_core.warehouse.answers.configurations",
         "aisbench_core.warehouse.exports",
         "aisbench_core.warehouse.answers.histories",
@@ -256,6 +256,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/warehouse": (
+        "aisbench_core.liveness",
         "aisbench_core.changes",
         "aisbench_core.errors",
         "aisbench_core.model",

@@ -27,7 +27,7 @@ START = timedelta(minutes=30)
 LONGEST_GAP = timedelta(minutes=5)
 
 # Objects are listed only while the logs are silent: each request is billed.
-LIST_SECONDS = 60.0
+LIST_SECONDS, LIST_AGAIN = 60.0, timedelta(minutes=6)
 
 SAVE_SECONDS = 60.0  # what a kill of the follower loses of a pause at most
 
@@ -68,19 +68,20 @@ class Quiet:
     seconds: float = 0.0
     pauses: Pauses = Pauses()
 
-    def alive(self, at: datetime, elapsed: float, started_at: datetime) -> "Quiet":
-        """There was a sign of life `at` that time; `elapsed`: observed seconds since the last observation."""
-        lasted = self.seconds + elapsed
+    def alive(self, at: datetime, age: float, started_at: datetime) -> "Quiet":
+        """There was a sign of life `age` seconds before `at`, in a pause that ended then."""
         in_start = self.since - started_at < START
-        pause = Pauses(start_s=lasted) if in_start else Pauses(later_s=lasted)
-        return Quiet(max(at, self.since), 0.0, self.pauses.longest(pause))
+        pause = Pauses(start_s=self.seconds) if in_start else Pauses(later_s=self.seconds)
+        seconds = min(max(0.0, age), self.seconds)
+        return Quiet(at - timedelta(seconds=seconds), seconds, self.pauses.longest(pause))
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
     """What is known of a running job. `silent` counts logs and objects only, `quiet` cards that compute as well.
 
-    `stalled_at`: when it was found to be stalled; None while it goes on."""
+    `stalled_at`: when it was found to be stalled; None while it goes on. `slow_cards`: node and card of those that
+    people were told of."""
 
     started_at: datetime
     attempt: int
@@ -89,9 +90,11 @@ class Watch:
     silent: Quiet
     quiet: Quiet
     objects: str = ""
+    listed_at: datetime | None = None
     computed_at: datetime | None = None
     measured_at: datetime | None = None
     stalled_at: datetime | None = None
+    slow_cards: tuple[tuple[int, int], ...] = ()
 
     @property
     def is_measured(self) -> bool:
@@ -135,8 +138,8 @@ def begun(observation: Observation, started_at: datetime) -> Watch:
     """The first observation of a job, or of another attempt at it, counts as a sign of life."""
     now = Quiet(observation.at)
     return Watch(
-        started_at, observation.attempt, observation.at, observation.log_bytes, now, now, observation.objects,
-        observation.computed_at, observation.measured_at,
+        started_at, observation.attempt, observation.at, observation.log_bytes, now, now,
+        computed_at=observation.computed_at, measured_at=observation.measured_at,
     )  # fmt: skip
 
 
@@ -145,7 +148,8 @@ def observed(watch: Watch, observation: Observation, limits: Limits) -> Watch:
     if observation.attempt != watch.attempt:
         again = begun(observation, observation.at)
         silent = replace(again.silent, pauses=watch.silent.pauses)
-        return replace(again, silent=silent, quiet=replace(again.quiet, pauses=watch.quiet.pauses))
+        quiet = replace(again.quiet, pauses=watch.quiet.pauses)
+        return replace(again, silent=silent, quiet=quiet, slow_cards=watch.slow_cards)
     if observation.at < watch.observed_at:  # the clock was set back
         return replace(watch, observed_at=observation.at)
     after = _counted(watch, observation)
@@ -158,9 +162,11 @@ def observed(watch: Watch, observation: Observation, limits: Limits) -> Watch:
 
 def ended(watch: Watch, at: datetime) -> Watch:
     """The watch of a job that has ended: its last pause, too, is one that was healthy if it completed."""
-    gap = at - watch.observed_at
-    elapsed = max(0.0, gap.total_seconds()) if gap <= LONGEST_GAP else 0.0
-    silent, quiet = (each.alive(at, elapsed, watch.started_at) for each in (watch.silent, watch.quiet))
+    elapsed = _elapsed(watch, at)
+    silent, quiet = (
+        replace(each, seconds=each.seconds + elapsed).alive(at, 0.0, watch.started_at)
+        for each in (watch.silent, watch.quiet)
+    )
     return replace(watch, observed_at=at, silent=silent, quiet=quiet, stalled_at=None)
 
 
@@ -175,35 +181,43 @@ def _raised(minutes: int, learnt: Pauses) -> Pauses:
 
 
 def _counted(watch: Watch, observation: Observation) -> Watch:
-    gap = observation.at - watch.observed_at
-    elapsed = gap.total_seconds() if gap <= LONGEST_GAP else 0.0
-    has_objects = bool(watch.objects and observation.objects and watch.objects != observation.objects)
-    is_written = observation.log_bytes != watch.log_bytes or has_objects
-    # It came at any time since the last poll: in the middle, on average.
-    middle = observation.at - timedelta(seconds=elapsed / 2)
-    silent, quiet = (
-        each.alive(middle, elapsed, watch.started_at) if is_written else replace(each, seconds=each.seconds + elapsed)
-        for each in (watch.silent, watch.quiet)
-    )
-    silent = replace(silent, seconds=elapsed / 2) if is_written else silent
-    quiet = replace(quiet, seconds=elapsed / 2) if is_written else quiet
+    at, elapsed = observation.at, _elapsed(watch, observation.at)
+    silent, quiet = (replace(each, seconds=each.seconds + elapsed) for each in (watch.silent, watch.quiet))
+    has_lines = observation.log_bytes != watch.log_bytes
+    age = elapsed / 2 if has_lines else _age_of_objects(watch, observation)  # it came in the middle, on average
+    if age is not None:
+        silent, quiet = silent.alive(at, age, watch.started_at), quiet.alive(at, age, watch.started_at)
     computed = observation.computed_at
     if computed is not None and (watch.computed_at is None or computed > watch.computed_at):
-        since = (observation.at - computed).total_seconds()
-        if since < quiet.seconds:  # measurements come a minute late or more
-            quiet = quiet.alive(computed, 0.0, watch.started_at)
-            quiet = replace(quiet, seconds=since)
+        since = (at - computed).total_seconds()  # measurements come a minute late or more
+        quiet = quiet.alive(at, since, watch.started_at) if since < quiet.seconds else quiet
+    # Without a new list nobody knows whether objects came before or after the last line of a log.
+    objects = observation.objects or ("" if has_lines else watch.objects)
     return replace(
-        watch, observed_at=observation.at, log_bytes=observation.log_bytes,
-        # Without a new list nobody knows whether they changed before or after the last line of a log.
-        objects=observation.objects or ("" if is_written else watch.objects), silent=silent, quiet=quiet,
+        watch, observed_at=at, log_bytes=observation.log_bytes, objects=objects,
+        listed_at=at if observation.objects else watch.listed_at, silent=silent, quiet=quiet,
         computed_at=computed or watch.computed_at, measured_at=observation.measured_at or watch.measured_at,
     )  # fmt: skip
 
 
-def lists_objects(watch: Watch | None) -> bool:
-    """Whether the next observation needs a list of the written objects."""
-    return watch is not None and watch.silent.seconds >= LIST_SECONDS
+def _elapsed(watch: Watch, at: datetime) -> float:
+    gap = at - watch.observed_at
+    return max(0.0, gap.total_seconds()) if gap <= LONGEST_GAP else 0.0
+
+
+def _age_of_objects(watch: Watch, observation: Observation) -> float | None:
+    """Seconds since an object was written, at most; None if there is none since the last list."""
+    is_new = bool(watch.objects and observation.objects and watch.objects != observation.objects)
+    return (observation.at - watch.listed_at).total_seconds() if is_new and watch.listed_at else None
+
+
+def lists_objects(watch: Watch | None, limits: Limits, now: datetime) -> bool:
+    """Whether an observation now needs a list of the written objects."""
+    if watch is None or watch.silent.seconds < LIST_SECONDS:
+        return False
+    if not watch.objects or watch.listed_at is None:
+        return True
+    return now - watch.listed_at >= LIST_AGAIN or (not watch.stalled_at and due_at(watch, limits) <= now)
 
 
 def is_saved(watch: Watch, saved: Watch | None) -> bool:

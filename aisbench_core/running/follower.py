@@ -72,7 +72,7 @@ class Following:
     """What every follower of this data folder is made of.
 
     `record` stores an ended run; `admission` gives a function that launches the next cells of series; `notify` sends
-    the next notification."""
+    the next notification. `slow_share`: as in Steps."""
 
     settings: Settings
     ledger: Ledger
@@ -84,6 +84,7 @@ class Following:
     record: Callable[[RunRecord], None]
     admission: Callable[[], Callable[[], None]]
     notify: Callable[[], None]
+    slow_share: Callable[[], float | None]
     clock: Clock
 
     def follower(self, leaving: threading.Event | None = None) -> "Follower":
@@ -118,7 +119,9 @@ class Follower:
         # Half of the time between two polls, which are never exactly that far apart.
         paces = LogPace(settings.poll_seconds), LogPace(settings.poll_seconds / 2)
         guard = StallGuard(parts.watches, parts.workloads)
-        self._steps = Steps(settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, *paces, guard)
+        self._steps = Steps(
+            settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, *paces, guard, parts.slow_share
+        )
         self._collecting = Collecting(ledger, connect, parts.record, clock, parts.secrets)
         self._admit = parts.admission()
         self._notify = parts.notify

@@ -49,7 +49,7 @@ def fetch(
     forms = byte_forms(secrets)
     sizes = {stat.path: stat.size for stat in objects.list(directory)}
     there = [(node, path) for node, path in sorted(paths.items()) if path in sizes]
-    grown = sum(_append(objects, path, sizes[path], folder.log(node), forms) for node, path in there)
+    grown = sum(append(objects, path, sizes[path], folder.log(node), forms) for node, path in there)
     return Fetched(grown > 0, sum(sizes.values()))
 
 
@@ -94,7 +94,10 @@ def _decoded(part: bytes) -> tuple[str, int]:
     return text, len(part) - len(pending)
 
 
-def _append(objects: ObjectStore, path: str, size: int, file: Path, forms: Sequence[bytes]) -> bool:
+def append(objects: ObjectStore, path: str, size: int, file: Path, forms: Sequence[bytes] = ()) -> bool:
+    """Bring a copy of an object that grows up to date, by its size; returns whether there was anything new.
+
+    `forms`: what is masked in it, the longest first."""
     here = file.stat().st_size if file.exists() else 0
     if size == here:
         return False

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
+from aisbench_core.liveness.step_reports import step_file_node
 from aisbench_core.model import Run
 from aisbench_core.results.card_samples import is_card_file
 from aisbench_core.results.result_files import is_result_file
@@ -38,6 +39,10 @@ def copy_left(objects: ObjectStore, left: list[LeftFile], directories: set[str],
             on_progress(done, len(left))
 
 
+def _is_measured(name: str) -> bool:
+    return is_result_file(name) or is_card_file(name) or step_file_node(name) is not None
+
+
 def _left(objects: ObjectStore, run: Run, earlier: Run, profile: Profile) -> Iterator[LeftFile]:
     targets = {channel.name: channel.path for channel in run_paths.outputs(run, profile)}
     for position, channel in enumerate(run_paths.outputs(earlier, profile)):
@@ -47,6 +52,6 @@ def _left(objects: ObjectStore, run: Run, earlier: Run, profile: Profile) -> Ite
             name = stat.path.removeprefix(channel.path)
             # Further outputs may lie below the first one; they are copied by their own names.
             is_other = position == 0 and name.partition("/")[0] in targets
-            is_measured = position == 0 and (is_result_file(name) or is_card_file(name))
+            is_measured = position == 0 and _is_measured(name)
             if name and not name.endswith("/") and not is_other and not is_measured:
                 yield LeftFile(stat, targets[channel.name] + name)

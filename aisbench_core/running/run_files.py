@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import DamagedLedger, ResultError
+from aisbench_core.liveness.slow_cards import CardRate
 from aisbench_core.messages import Message
 from aisbench_core.model import CardSample, JobDetails, Launched, MetricSample, RunRecord, Series, WorkloadFacts
 from aisbench_core.private_files import write_whole
@@ -24,6 +25,7 @@ from aisbench_core.running import logs
 from aisbench_core.running.job_watch import read_details
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.running.step_files import read_rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,10 @@ class RunFiles:
     def card_samples(self, run_id: str) -> list[CardSample]:
         """What was measured on the cards inside the job; nothing before the run was collected."""
         return read_card_samples(self._folder(run_id).cards)
+
+    def card_rates(self, run_id: str) -> list[CardRate]:
+        """What the cards of a running job did in the last minutes, as far as it reports its steps."""
+        return read_rates(self._folder(run_id))
 
     def record(self, run_id: str) -> RunRecord | None:
         """The run's record, or None before it was collected. Raises ResultError when the files are damaged."""

@@ -32,6 +32,8 @@ class RunFolder:
         self.job = path / "job.json"  # what the platform says about the job: events, stages, tasks, attempts
         self.removals = path / "removals.jsonl"  # what was removed of the run, a removal a line
         self.logs = path / "logs"
+        self.steps = path / "steps"  # what the reporter's step() wrote, a file for each node
+        self.rates = path / "rates.json"  # what the cards of a running job did in the last minutes
 
     def log(self, node: int) -> Path:
         """One node's log."""

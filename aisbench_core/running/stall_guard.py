@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from zlib import crc32
@@ -11,6 +11,7 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.errors import AisbenchError, CloudRejected, ResultError
 from aisbench_core.liveness import stalls
+from aisbench_core.liveness.slow_cards import CardRate, slow_message
 from aisbench_core.liveness.stalls import Limits, Observation, Watch
 from aisbench_core.messages import Message
 from aisbench_core.model import (
@@ -77,7 +78,7 @@ class StallGuard:
         """Take into account what a poll found, and store a warning or its end."""
         watched = self._of(run, folder)
         before = watched.watch
-        objects = _written(cloud, run) if stalls.lists_objects(before) else ""
+        objects = _written(cloud, run) if stalls.lists_objects(before, watched.limits, now) else ""
         attempt = max(1, len(status.attempts))
         found = Observation(now, attempt, log_bytes, objects, watched.computed_at, watched.measured_at)
         started = run.started_at or now
@@ -85,6 +86,24 @@ class StallGuard:
         watched.watch = after
         self._save(run, watched, before)
         return after
+
+    def report_slow(self, run: Run, folder: RunFolder, rates: Sequence[CardRate], now: datetime) -> None:
+        """Store which cards are slow now, and tell of those that were not before, and when all are fast again."""
+        watched = self._of(run, folder)
+        slow = {(rate.node, rate.card): rate for rate in rates if rate.slow_since}
+        known = set(watched.watch.slow_cards) if watched.watch else set()
+        if watched.watch is None or slow.keys() == known:
+            return
+        new, events, notices = [slow[card] for card in slow.keys() - known], list[Event](), list[Notice]()
+        if new:
+            text = slow_message(new)
+            events.append(Event(run.run_id, now, "follower", Level.WARNING, text))
+            notice_id = f"{NewsKind.STRAGGLER}:{run.run_id}:{now.isoformat()}"
+            notices.append(Notice(notice_id, run.run_id, NewsKind.STRAGGLER, now, text))
+        elif not slow:
+            events.append(Event(run.run_id, now, "follower", Level.INFO, Message("no card is slow any more")))
+        watched.watch = watched.saved = replace(watched.watch, slow_cards=tuple(sorted(slow)))
+        self.watches.save(run.run_id, watched.configuration, watched.watch, events=events, notices=notices)
 
     def end(self, run: Run, folder: RunFolder, at: datetime) -> None:
         """The job has ended; of a completed run the pauses are remembered for later ones of its configuration."""

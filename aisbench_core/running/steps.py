@@ -15,6 +15,7 @@ from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError, JobGone, JobNameTaken, StaleRun
 from aisbench_core.formats import size
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
+from aisbench_core.liveness.slow_cards import card_rates
 from aisbench_core.messages import Message, joined, message_of
 from aisbench_core.model import (
     AlertKind,
@@ -42,6 +43,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.resuming import copy_left, left_files
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.stall_guard import StallGuard, stop_reason
+from aisbench_core.running.step_files import fetch_steps, latest_steps, reports_steps, write_rates
 from aisbench_core.settings import Settings
 
 SAMPLE_SECONDS = 60.0
@@ -53,7 +55,9 @@ WRITE_SECONDS = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of all states. `leaving` is set when the follower is about to end."""
+    """The steps of all states. `leaving` is set when the follower is about to end.
+
+    `slow_share`: the share of the median card's throughput below which the ruleset calls a card a straggler."""
 
     settings: Settings
     ledger: Ledger
@@ -65,6 +69,7 @@ class Steps:
     log_pace: logs.LogPace
     details_pace: logs.LogPace
     stalls: StallGuard
+    slow_share: Callable[[], float | None]
     sampled_at: dict[str, datetime] = field(default_factory=dict)
     announced: dict[str, JobAlert] = field(default_factory=dict)
 
@@ -241,6 +246,7 @@ class Steps:
         if sampled_at is None or now - sampled_at >= timedelta(seconds=SAMPLE_SECONDS):
             with suppress(CloudRejected):
                 self.stalls.measured(run, self.folder(run), fetch_samples(cloud, status, self.folder(run)))
+                self._compare_cards(cloud, run, now)
             self.sampled_at[run.run_id] = now
         if self.log_pace.is_due(run.run_id, now) or self.stalls.is_due(run, now):
             with suppress(CloudRejected):
@@ -249,6 +255,16 @@ class Steps:
                 watch = self.stalls.observe(cloud, run, status, self.folder(run), fetched.size, now)
                 return stop_reason(run, watch)
         return None
+
+    def _compare_cards(self, cloud: Cloud, run: Run, now: datetime) -> None:
+        """Which cards have been slower than the others, of a job that reports its steps."""
+        folder = self.folder(run)
+        if not reports_steps(folder):
+            return
+        fetch_steps(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec.node_count, folder)
+        rates = card_rates(latest_steps(folder), self.slow_share())
+        write_rates(rates, folder)
+        self.stalls.report_slow(run, folder, rates, now)
 
     def _announce(self, run: Run, details: JobDetails) -> None:
         alert = details.alert(ended=False, failed=False)

@@ -8,6 +8,7 @@
 
     aisbench_report.dataset("CIFAR-10", sha256=digest, synthetic=False)   # optional: the training data
     aisbench_report.cards()                          # optional, first: samples the node's cards until the script ends
+    aisbench_report.step(samples, seconds)           # optional, each step: shows slow cards while the job runs
 
 The output directory is `--train_url DIR`, `--train_url=DIR` or the environment variable train_url; the rank comes from
 RANK_ID, RANK_SIZE, VC_TASK_INDEX and DEVICE_ID (or torchrun's RANK, WORLD_SIZE, GROUP_RANK and LOCAL_RANK).
@@ -15,6 +16,7 @@ RANK_ID, RANK_SIZE, VC_TASK_INDEX and DEVICE_ID (or torchrun's RANK, WORLD_SIZE,
 One cluster:              throughput_{rank}.json, accuracy.json, accuracy_{server}.json, ranksize.json
 SINGLESERVER_MODE=True:   {server}/throughput_{card}.json, accuracy_{server}.json, ranksize.json (cards of one server)
 Both, with cards():       cards_{server}_{start}.jsonl, a line for each reading of npu-smi or nvidia-smi
+Both, with step():        steps_{server}.jsonl, a line for each card every 10 seconds
 
 Each other file contains one number. Those are renamed into place, so that no synchronisation reads an incomplete one.
 Local directories need nothing else; for obs:// and s3:// addresses, moxing must be installed, as it is on ModelArts.
@@ -57,6 +59,11 @@ _NVIDIA = [
     "--format=csv,noheader,nounits",
 ]
 _samplers = []  # type: list[_Sampler]
+
+_STEP_SECONDS = 10.0  # between two lines of a rank
+_REMOTE_STEP_SECONDS = 60.0
+_MOST_STEP_BYTES = 8 * 1024 * 1024  # of a rank: more than a week
+_steps = []  # type: list[_Steps]
 
 
 def throughput(samples_per_second: float) -> None:
@@ -106,12 +113,26 @@ def cards(every: float = 60.0) -> None:
     sampler.start()
 
 
+def step(samples: float, seconds: float | None = None) -> None:
+    """Report a step of this rank: the samples that it trained, and the seconds that it needed for them itself.
+
+    Ranks that wait for each other take equally long: measure without the exchange of gradients to see which one the
+    others wait for. Without `seconds` the time since the last call counts, so the first call only starts the clock. A
+    line every 10 seconds; whatever goes wrong does not disturb the script."""
+    if not _steps:
+        _steps.append(_Steps())
+        print(f"aisbench: rank {_rank()} reports its steps", flush=True)  # the console looks for this line
+    _steps[0].add(float(samples), None if seconds is None else float(seconds))
+
+
 def done() -> None:
     """Say that this rank has reported everything. Raises RuntimeError if it never called throughput()."""
     if not _reported:
         raise RuntimeError(f"rank {_rank()} calls done(), but has not called throughput()")
     for sampler in _samplers:
         sampler.finish()
+    for steps in _steps:
+        steps.flush()
     if _rank() == 0:
         _write("ranksize.json", str(_ranks_together()))
 
@@ -180,6 +201,57 @@ class _Sampler(threading.Thread):
         with (Path(directory) / self._name).open("a", encoding="utf-8") as file:
             file.write("".join(self._lines))
         self._lines = []
+
+
+class _Steps:
+    """Adds up a rank's steps, and writes a line every now and then."""
+
+    def __init__(self) -> None:
+        self._every = _REMOTE_STEP_SECONDS if _train_url().startswith(_REMOTE) else _STEP_SECONDS
+        self._last = None  # type: float | None
+        self._written = time.monotonic()
+        self._samples, self._seconds = 0.0, 0.0
+        self._lines = []  # type: list[str]
+        self._stored = 0.0
+
+    def add(self, samples: float, seconds: float | None) -> None:
+        """Add a step; a line when it is time."""
+        now = time.monotonic()
+        elapsed, self._last = None if self._last is None else now - self._last, now
+        spent = elapsed if seconds is None else seconds
+        if spent is None or not (samples > 0 and spent > 0 and math.isfinite(samples) and math.isfinite(spent)):
+            return
+        self._samples, self._seconds = self._samples + samples, self._seconds + spent
+        if now - self._written >= self._every:
+            self._written = now
+            self.flush()
+
+    def flush(self) -> None:
+        """Write a line of what is not written yet."""
+        if self._seconds <= 0 or self._stored > _MOST_STEP_BYTES:
+            return
+        values = {"at": round(time.time(), 3), "rank": _rank(), "card": _card()}
+        values.update(samples=self._samples, seconds=round(self._seconds, 6))
+        self._samples, self._seconds = 0.0, 0.0
+        line = json.dumps(values, separators=(",", ":")) + "\n"
+        self._stored += len(line)
+        try:
+            self._write(line)
+        except Exception as error:
+            self._stored = math.inf
+            print(f"aisbench: steps are no longer stored: {error}", flush=True)
+
+    def _write(self, line: str) -> None:
+        directory = _train_url()
+        if directory.startswith(_REMOTE):  # objects cannot be appended to: each rank writes its own anew
+            self._lines.append(line)
+            return _write_remote(f"{directory.rstrip('/')}/steps_{_server()}_{_card()}.jsonl", "".join(self._lines))
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        # One write to the end of a file that all ranks of the node share: lines do not mix.
+        file = os.open(str(Path(directory) / f"steps_{_server()}.jsonl"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        os.write(file, line.encode())
+        os.close(file)
+        return None
 
 
 def _tool_output(command: list[str], seconds: float = _TOOL_SECONDS) -> str:

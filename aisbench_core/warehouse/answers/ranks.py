@@ -1,9 +1,12 @@
 """Cards by node: their spread, the stragglers among them, and a map that stays small however many there are."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from statistics import median, quantiles
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.liveness.slow_cards import CardRate
 from aisbench_core.warehouse.answers.compared import RankCell, RankMap, RankSpread, Straggler
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
 
@@ -73,3 +76,37 @@ def rank_map(cur: DuckDBPyConnection, run_id: str) -> RankMap | None:
         tuple(RankCell(*values) for values in cells),
         tuple(Straggler(node, card, rank, value, value / spread.median) for node, card, rank, value in slowest),
     )
+
+
+def live_rank_map(run_id: str, rates: Sequence[CardRate], bound: float | None) -> RankMap | None:
+    """The cards by node, as at most MAX_CELLS cells; None with fewer than two cards.
+
+    `bound`: as for `card_rates`; None: as for results."""
+    if len(rates) < 2:
+        return None
+    values = [rate.throughput for rate in rates]
+    floor = median(values) * (STRAGGLER_SHARE if bound is None else bound)
+    low, middle, high = quantiles(values, n=4, method="inclusive")
+    nodes = len({rate.node for rate in rates})
+    slow = sorted((rate for rate in rates if rate.throughput < floor), key=lambda rate: rate.throughput)
+    spread = RankSpread(len(rates), nodes, min(values), low, middle, high, max(values), len(slow))
+    stragglers = tuple(
+        Straggler(rate.node, rate.card, rate.rank, rate.throughput, rate.throughput / middle)
+        for rate in slow[:MAX_STRAGGLERS]
+    )
+    return RankMap(run_id, spread, floor, tuple(_cells(rates, nodes, floor)), stragglers)
+
+
+def _cells(rates: Sequence[CardRate], nodes: int, floor: float) -> list[RankCell]:
+    by_card = len(rates) <= MAX_CELLS
+    nodes_per_cell = 1 if by_card else -(-nodes // MAX_CELLS)
+    cells: dict[tuple[int, int | None], list[CardRate]] = defaultdict(list)
+    for rate in rates:
+        cells[rate.node // nodes_per_cell, rate.card if by_card else None].append(rate)
+    return [_cell(card, cell, floor) for (_, card), cell in sorted(cells.items(), key=lambda item: item[1][0].node)]
+
+
+def _cell(card: int | None, rates: Sequence[CardRate], floor: float) -> RankCell:
+    values, nodes = [rate.throughput for rate in rates], [rate.node for rate in rates]
+    slow = sum(value < floor for value in values)
+    return RankCell(min(nodes), max(nodes), card, median(values), min(values), len(rates), slow)

@@ -14,6 +14,7 @@ from pages._ui.run import answers, causes, health, log, parameters, result, time
 from pages._ui.runs import card_metrics, cards, cleaning, reproduce
 from pages._ui.runs.annotations import show_annotations
 from pages._ui.runs.priority import show_priority
+from pages._ui.runs.ranks import show_live_ranks
 from pages._ui.runs.recorded import show_recorded
 from pages._ui.runs.system_form import show_system
 from pages._ui.shell import navigation
@@ -59,6 +60,8 @@ def _show_sections(run: Run) -> None:
     parameters.show_parameters(run)
     log.show_log(run)
     st.fragment(health.show_node_metrics, run_every=None if ended else METRICS_SECONDS)(run_id)
+    if not ended:
+        st.fragment(show_live_ranks, run_every=METRICS_SECONDS)(run)
     if ended:  # they are collected with the result
         card_metrics.show_card_metrics(run)
 

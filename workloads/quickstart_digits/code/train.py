@@ -71,7 +71,9 @@ def _share(order: NDArray[np.int64], team: Team, batch_size: int) -> NDArray[np.
 def _epoch(network: Network, digits: Digits, batches: NDArray[np.int64], team: Team, learning_rate: float) -> float:
     losses = []
     for batch in batches:
+        started = time.perf_counter()
         gradient, loss = network.gradient(digits.pixels[batch], digits.labels[batch])
+        aisbench_report.step(len(batch), time.perf_counter() - started)
         network.step(team.sum(gradient) / np.float32(team.size), learning_rate)
         losses.append(loss)
     return float(np.mean(losses))
