@@ -6,6 +6,7 @@ from pages._ui.configure.launch import choose_profile
 from pages._ui.region.files import show_files
 from pages._ui.region.images import show_images
 from pages._ui.region.jobs import show_region_jobs, show_stop_job_dialog
+from pages._ui.region.nodes import show_nodes
 from pages._ui.region.resources import show_algorithms, show_engines, show_flavors, show_pools
 from pages._ui.shell import url
 from pages._ui.shell.errors import errors_shown
@@ -18,6 +19,7 @@ SECTIONS = {
     "engines": show_engines,
     "images": show_images,
     "pools": show_pools,
+    "nodes": show_nodes,
     "algorithms": show_algorithms,
     "files": show_files,
     "jobs": show_region_jobs,

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
         Repository,
         WaitingJob,
     )
+    from aisbench_core.warehouse.answers.ranks import NodeHistory
 
 region = Group(
     "region",
-    help="List what a region offers: flavors, engines, images, pools and quotas, and the files in its object store.",
+    help="List what a region offers (flavors, engines, images, pools, quotas), its slow nodes, and files in its store.",
 )
 
 
@@ -140,6 +141,26 @@ def list_pools(profile: str, as_json: bool) -> None:
         return "\n\n".join([*tables, display.table_of(waiting, queue)] if waiting else tables)
 
     display.result(pools, as_json, text)
+
+
+@region.command("nodes")
+@profile_option
+def list_slow_nodes(profile: str, as_json: bool) -> None:
+    """List nodes that had slow cards in their last completed runs, the most often slow ones first.
+
+    A card is slow below 95 % of its run's median card. Asks the warehouse, not the cloud.
+    """
+    core = open_core(writing=False)
+    chosen = core.regions.profile(profile)
+    nodes = core.warehouse.slow_nodes(chosen.region, rehearsal=chosen.rehearsal, now=core.clock())
+    columns: display.Columns[NodeHistory] = {
+        "node": lambda row: row.host,
+        "slow": lambda row: f"{row.slow} of its last {row.runs} runs",
+        "beside the median card, newest first": lambda row: ", ".join(map(formats.percent, row.shares)),
+        "last run": lambda row: display.local_time(row.last_at),
+        "run": lambda row: row.run_ids[0],
+    }
+    display.result(nodes, as_json, lambda: display.table_of(nodes, columns))
 
 
 @region.command("quotas")

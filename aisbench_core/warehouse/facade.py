@@ -33,6 +33,7 @@ from aisbench_core.warehouse.answers.boards import BenchmarkPage, BoardPage, Boa
 from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.answers.histories import Baseline, History, Regressions, TrendPage, TrendRow, VersionField
+from aisbench_core.warehouse.answers.ranks import NodeHistory
 from aisbench_core.warehouse.answers.scalings import ConfigurationPage, Scaling
 from aisbench_core.warehouse.exporting import export, reported
 from aisbench_core.warehouse.exports import Export, OnRows, ignore_rows
@@ -216,6 +217,10 @@ class Warehouse:
     def rank_spreads(self, run_ids: Sequence[str]) -> Mapping[str, RankSpread]:
         """The spread of the cards of each run; runs without results of single cards are left out."""
         return self._read(ranks.spreads, run_ids)
+
+    def slow_nodes(self, region: str, *, rehearsal: bool, now: datetime) -> list[NodeHistory]:
+        """The nodes of a region that had slow cards in any of their last runs, the most often slow ones first."""
+        return self._read(ranks.slow_nodes, region, rehearsal=rehearsal, now=now)
 
     def servers(self, run_id: str) -> Servers | None:
         """The results of each server of a single-server run; None for other runs."""

@@ -1,5 +1,6 @@
 """The page Region: what the region of a profile offers and holds, and what is said while it does not answer."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,10 @@ import yaml
 from huaweicloudsdkmodelarts.v1 import CreateAlgorithmRequest
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.model import JobTask, RunAttempt
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.wiring import utc_now
+from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, job_body
@@ -194,3 +199,20 @@ def test_algorithms_are_listed_with_what_they_start(client: TrainingClient, open
 
     assert (row["Algorithm"], row["Description"], row["ID"]) == ("digits", "small", made.id)
     assert row["Boot file or command"] == "/sandbox-bench/code/train.py"
+
+
+@pytest.mark.usefixtures("client")
+def test_nodes_that_were_slow_in_their_last_runs_are_a_section(
+    open_page: OpenPage, data_dir: Path, sandbox: SandboxProcess
+) -> None:
+    slow = [900.0] * 8 + [1000.0] * 24
+    record = a.record("slow-run", node_count=4, throughputs=slow, region=sandbox.profile["region"], rehearsal=True)
+    hosts = tuple(JobTask(f"worker-{node}", "", f"192.168.7.{node}") for node in range(4))
+    record = replace(record, attempts=(RunAttempt(1, a.T0, tasks=hosts),))
+    record = replace(record, run=replace(record.run, ended_at=utc_now()))
+    Warehouse(data_dir / "warehouse.duckdb").record(record)
+
+    [table] = open_page("region", profile="lab", show="nodes").dataframe
+
+    [row] = table.value.to_dict("records")
+    assert (row["Node"], row["Slow"], row["Newest run"]) == ("192.168.7.0", "1 of its last 1 runs", "slow-run")

@@ -2,12 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from statistics import median, quantiles
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.liveness.slow_cards import CardRate
 from aisbench_core.warehouse.answers.compared import RankCell, RankMap, RankSpread, Straggler
+from aisbench_core.warehouse.records.rows import aware, utc
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
 
 # Cells of a map: with more cards nodes become cells, and with more nodes neighbours share one.
@@ -110,3 +113,46 @@ def _cell(card: int | None, rates: Sequence[CardRate], floor: float) -> RankCell
     values, nodes = [rate.throughput for rate in rates], [rate.node for rate in rates]
     slow = sum(value < floor for value in values)
     return RankCell(min(nodes), max(nodes), card, median(values), min(values), len(rates), slow)
+
+
+LAST_RUNS = 5
+# Older runs say little about a node, and leave the cost independent of the history.
+WINDOW = timedelta(days=90)
+MAX_NODES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class NodeHistory:
+    """A node by its name in the cloud: in how many of its last `runs` it had a slow card, the newest at `last_at`.
+
+    `shares`: the median of its cards over that of all cards of each run, and `run_ids`, the newest first."""
+
+    host: str
+    slow: int
+    runs: int
+    last_at: datetime
+    shares: tuple[float, ...]
+    run_ids: tuple[str, ...]
+
+
+# Times of runs grow with the rows, so most blocks of older ones are skipped.
+_SLOW = f"""
+    with numbered as (
+        select host, run_id, ended_at, share, slow_cards,
+            row_number() over (partition by host order by ended_at desc, run_id desc) as number
+        from node_results
+        where ended_at >= $since and region = $region and rehearsal = $rehearsal)
+    select host, count(*) filter (slow_cards > 0), count(*), max(ended_at), list(share order by number),
+        list(run_id order by number)
+    from numbered where number <= {LAST_RUNS} group by host having count(*) filter (slow_cards > 0) > 0
+    order by count(*) filter (slow_cards > 0) desc, count(*), min(share), host limit {MAX_NODES}
+"""
+
+
+def slow_nodes(cur: DuckDBPyConnection, region: str, *, rehearsal: bool, now: datetime) -> list[NodeHistory]:
+    """The nodes of a region that were slow in any of their last LAST_RUNS runs, the most often slow ones first."""
+    parameters = {"since": utc(now) - WINDOW, "region": region, "rehearsal": rehearsal}
+    return [
+        NodeHistory(host, slow, runs, aware(last_at), tuple(shares), tuple(run_ids))
+        for host, slow, runs, last_at, shares, run_ids in cur.execute(_SLOW, parameters).fetchall()
+    ]

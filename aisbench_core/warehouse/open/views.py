@@ -168,6 +168,16 @@ SERVERS = (
     ViewColumn("accuracy", "server_results.accuracy", FRACTION, "accuracy of the server"),
 )
 
+# Only what no run has: the rest is there to find slow nodes without a join.
+_NODES = "(select run_id, host, node, share, slow_cards from node_results) nodes"
+NODES = (
+    *_OF_RUN,
+    _same("host", "the node's name in the cloud"),
+    _same("node", "its number in the job, from 0"),
+    _same("share", "ratio of its median card to the run's"),
+    _same("slow_cards", f"its cards below {STRAGGLER_SHARE:.0%} of the run's median card"),
+)
+
 EVENTS = (
     *_OF_RUN,
     _same("at_utc", "time of the event", UTC),
@@ -278,6 +288,7 @@ VIEWS: Sequence[View] = (
     View("v_series", "a node count, version and image of a series", SERIES, _OF_SERIES),
     View("v_ranks", "a card with a throughput", RANKS, "rank_results join runs using (run_id)"),
     View("v_servers", "a server of a single-server run", SERVERS, "server_results join runs using (run_id)"),
+    View("v_nodes", "a node of a completed run, if the cloud named it", NODES, f"{_NODES} join runs using (run_id)"),
     View("v_checks", "a check of a run", CHECKS, f"{_CHECKED} join results using (run_id) join runs using (run_id)"),
     View("v_scaling", "a node count of a scaling curve", SCALING, _SCALED),
     View("v_metrics", "a sample of the platform's metrics", METRICS, "metric_samples join runs using (run_id)"),

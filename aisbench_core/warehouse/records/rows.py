@@ -3,11 +3,13 @@
 import hashlib
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from functools import lru_cache
-from statistics import fmean
+from itertools import chain
+from statistics import fmean, median
 from typing import Any
 
 from aisbench_core.messages import Message, list_to_json, to_json
@@ -22,6 +24,7 @@ from aisbench_core.model import (
     RunAttempt,
     RunRecord,
     RunSpec,
+    RunState,
     ServerResult,
     Stated,
     TrainResultInfo,
@@ -34,7 +37,7 @@ from aisbench_core.model.columns import LATER_KEYS, Kind, stored_in
 from aisbench_core.warehouse.answers.group_statistics import group_id
 from aisbench_core.warehouse.records.facts import LONGEST_S
 from aisbench_core.warehouse.records.fingerprint import fingerprint
-from aisbench_core.warehouse.records.throughput import Throughput, count_cards, throughput
+from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE, Throughput, count_cards, throughput
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
@@ -95,6 +98,7 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
             [run_id, utc(sample.at), sample.node, sample.card, sample.name, sample.value]
             for sample in record.card_samples
         ],
+        "node_results": _node_rows(record),
     }
 
 
@@ -284,6 +288,33 @@ def queue_seconds(submitted_at: datetime | None, started_at: datetime | None) ->
 def _card_rows(record: RunRecord) -> list[list[object]]:
     cards = record.result.rank_results if record.result else ()
     return [[record.run.run_id, card.server, card.rank, finite(card.throughput)] for card in cards]
+
+
+def _node_rows(record: RunRecord) -> list[list[object]]:
+    """Each node of a completed run that has a name in the cloud, beside the run's median card."""
+    run, cards = record.run, record.result.rank_results if record.result else ()
+    tasks = record.attempts[-1].tasks if record.attempts else ()
+    if run.state is not RunState.COMPLETED or run.ended_at is None or not cards:
+        return []
+    by_node: dict[int, list[float]] = defaultdict(list)
+    for card in cards:
+        node = card.rank // run.spec.cards_per_node if run.spec.mode is Mode.CLUSTER else card.server
+        if finite(card.throughput) is not None:
+            by_node[node].append(card.throughput)
+    middle = median(chain.from_iterable(by_node.values())) if by_node else 0.0
+    names = {task.task: task.host or task.ip for task in tasks}
+    about = [run.run_id, utc(run.ended_at), record.region, record.rehearsal]
+    return [
+        [
+            *about,
+            names[f"worker-{node}"],
+            node,
+            median(values) / middle,
+            sum(value < middle * STRAGGLER_SHARE for value in values),
+        ]
+        for node, values in sorted(by_node.items())
+        if middle > 0 and names.get(f"worker-{node}")
+    ]
 
 
 def _server_rows(record: RunRecord) -> list[list[object]]:

@@ -40,6 +40,8 @@ STEPS = {
     13: "",
     # The table of samples of cards: runs of before have none.
     14: "",
+    # The table of nodes: which ones earlier runs ran on was not stored in the warehouse; a rebuild fills it.
+    15: "",
 }
 
 LATEST = max(

@@ -38,6 +38,11 @@ TABLES = {
     "card_samples": _columns(
         "run_id VARCHAR, at_utc TIMESTAMP, node INTEGER, card INTEGER, name VARCHAR, value DOUBLE"
     ),
+    # What a node did in a run, and all that finds slow ones: joins with all runs would cost more each year.
+    "node_results": _columns(
+        """run_id VARCHAR, ended_at TIMESTAMP, region VARCHAR, rehearsal BOOLEAN, host VARCHAR, node BIGINT,
+        share DOUBLE, slow_cards BIGINT"""
+    ),
 }
 
 BASELINES = _columns(

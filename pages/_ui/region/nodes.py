@@ -1,0 +1,32 @@
+"""Nodes of a region that were slow in their last runs, for whoever looks after a pool."""
+
+import streamlit as st
+
+from aisbench_core.formats import percent
+from aisbench_core.warehouse.answers.ranks import LAST_RUNS, WINDOW
+from pages._ui.shell.core import core
+from pages._ui.shell.formats import when
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+
+def show_nodes(profile: str) -> None:
+    """A row for each of them, the most often slow ones first, with what it did in each of these runs."""
+    chosen = core().regions.profile(profile)
+    found = core().warehouse.slow_nodes(chosen.region, rehearsal=chosen.rehearsal, now=core().clock())
+    days = WINDOW.days
+    if not found:
+        st.info(t("nodes.none", days=days), icon=":material/check:")
+        return
+    rows = [
+        {
+            t("nodes.node"): node.host,
+            t("nodes.slow"): t("nodes.slow_of", slow=node.slow, runs=node.runs),
+            t("nodes.shares"): " · ".join(map(percent, node.shares)),
+            t("nodes.last"): when(node.last_at, "%Y-%m-%d %H:%M"),
+            t("nodes.newest"): node.run_ids[0],
+        }
+        for node in found
+    ]
+    show_table(rows, t("region.nodes"))
+    st.caption(t("nodes.legend", runs=LAST_RUNS, days=days))
