@@ -152,6 +152,7 @@ class Manifest(Frozen):
     engine_name: Annotated[str, Field(description="preset image family")] = "Ascend-Powered-Engine"
     output: Annotated[Name, Field(description="name of the output channel that results are written to")] = "train_url"
     reporter: Annotated[bool, Field(description="upload aisbench_report.py beside the boot file")] = False
+    progress: Annotated[bool, Field(description="the code calls aisbench_report.progress() while it trains")] = False
     throughput_unit: Annotated[str, Field(min_length=1, description="unit of every throughput")] = "samples/s"
     stall_minutes: Annotated[
         int | None,

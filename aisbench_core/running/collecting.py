@@ -34,6 +34,7 @@ from aisbench_core.model import (
 from aisbench_core.private_files import sync, write_whole
 from aisbench_core.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.results.job_events import cloud_events
+from aisbench_core.results.progress import read_progress, seconds_in, target_message
 from aisbench_core.results.record import read_annotations, read_outline, read_samples, read_stated, write_record
 from aisbench_core.results.result_files import collect
 from aisbench_core.results.train_result_info import stamped
@@ -68,6 +69,7 @@ class Collecting:
         Stopped and failed runs are collected, too, with whatever results there are."""
         facts = read_facts(folder.launch)
         result, details, refusals = self._from_cloud(run, folder) if run.job_id else (None, JobDetails(), [])
+        self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))
         ended = _ended(run, result, refusals, self.clock())
         ended = replace(ended, detail=masked(ended.detail, self._secret_values(run)))
         record = RunRecord(
@@ -126,6 +128,14 @@ class Collecting:
             missing = Message("not collected: {reason}", reason=masked(warning, secrets))
             self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, missing))
         return result, details, refusals
+
+    def _note_target(self, run: Run, folder: RunFolder, target: float | None, attempts: int) -> None:
+        """Store once when the run reached its target: a restarted or resumed one did not do all of it in this time."""
+        if target is None or attempts > 1 or run.spec.resume_from:
+            return
+        message = target_message(read_progress(folder.log(0)), target)
+        if message and not any(seconds_in(event) is not None for event in self.ledger.events(run.run_id)):
+            self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.INFO, message))
 
     def _result(self, cloud: Cloud, run: Run, folder: RunFolder) -> CollectedResult | None:
         info = TrainResultInfo(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.results.progress import read_progress
 from aisbench_core.settings import HOME
 
 REPORTER = HOME / "workloads" / "_reporter"
@@ -144,3 +145,24 @@ def test_it_explains_itself() -> None:
     )
 
     assert "aisbench_report.throughput(samples_per_second)" in shown.stdout
+
+
+def test_progress_is_a_line_of_the_first_rank_and_no_result(tmp_path: Path) -> None:
+    code = "aisbench_report.progress(3, throughput=12.5, accuracy=0.75)"
+
+    first = report(code, f"--train_url={tmp_path}", RANK_ID="0", RANK_SIZE="2")
+    second = report(code, f"--train_url={tmp_path}", RANK_ID="1", RANK_SIZE="2")
+
+    (log := tmp_path / "worker-0.log").write_text(first.stdout, "utf-8")
+    (point,) = read_progress(log)
+    assert (point.step, point.throughput, point.accuracy) == (3, 12.5, 0.75)
+    assert 0 <= point.seconds < 30
+    assert (second.stdout, second.returncode) == ("", 0)
+    assert list(files_in(tmp_path)) == [log.name]
+
+
+def test_progress_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    refused = report("aisbench_report.progress(1, throughput=float('nan'))", f"--train_url={tmp_path}")
+
+    assert refused.returncode == 1
+    assert "throughput must be a finite number" in refused.stderr

@@ -7,6 +7,7 @@
     aisbench_report.done()                           # every rank, last
 
     aisbench_report.dataset("CIFAR-10", sha256=digest, synthetic=False)   # optional: the training data
+    aisbench_report.progress(epoch, throughput=samples_per_second, accuracy=0.7)  # optional: while it trains
     aisbench_report.cards()                          # optional, first: samples the node's cards until the script ends
     aisbench_report.step(samples, seconds)           # optional, each step: shows slow cards while the job runs
 
@@ -40,6 +41,7 @@ import time
 from pathlib import Path
 
 _REMOTE = ("obs://", "s3://")
+_started = time.monotonic()
 _reported = []  # type: list[float]  # what this process has passed to throughput()
 
 # A tool that hangs (npu-smi does, when the driver is busy resetting a card) is ended after this time.
@@ -53,11 +55,8 @@ _MOST_STORED = 16 * 1024 * 1024  # bytes of the file
 _REMOTE_READINGS = 10  # an object cannot be appended to, so it is only written after so many
 
 _ASCEND = ["npu-smi", "info"]
-_NVIDIA = [
-    "nvidia-smi",
-    "--query-gpu=index,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu",
-    "--format=csv,noheader,nounits",
-]
+_QUERY = "index,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu"
+_NVIDIA = ["nvidia-smi", f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"]
 _samplers = []  # type: list[_Sampler]
 
 _STEP_SECONDS = 10.0  # between two lines of a rank
@@ -92,6 +91,16 @@ def accuracy(value: float) -> None:
         _write("accuracy.json", repr(share))
     _write(f"accuracy_{_server()}.json", repr(share))
     print(f"aisbench: accuracy {share:.6g}", flush=True)
+
+
+def progress(step: int, throughput: float | None = None, accuracy: float | None = None) -> None:
+    """Print for the console how far the training is: epoch or step from 1, this card's throughput since the last call,
+    accuracy of a test now. The first rank does so (of each server, in single-server mode); it is no result."""
+    line = {"step": int(step), "seconds": round(time.monotonic() - _started, 3)}  # type: dict[str, float]
+    given = (("throughput", throughput), ("accuracy", accuracy))
+    line.update({name: _number(name, value) for name, value in given if value is not None})
+    if _is_first():
+        print(f"aisbench: progress {json.dumps(line)}", flush=True)
 
 
 def dataset(name: str, sha256: str = "", synthetic: bool = False) -> None:
@@ -248,20 +257,15 @@ class _Steps:
             return _write_remote(f"{directory.rstrip('/')}/steps_{_server()}_{_card()}.jsonl", "".join(self._lines))
         Path(directory).mkdir(parents=True, exist_ok=True)
         # One write to the end of a file that all ranks of the node share: lines do not mix.
-        file = os.open(str(Path(directory) / f"steps_{_server()}.jsonl"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        os.write(file, line.encode())
-        os.close(file)
+        with (Path(directory) / f"steps_{_server()}.jsonl").open("ab", buffering=0) as file:
+            file.write(line.encode())
         return None
 
 
 def _tool_output(command: list[str], seconds: float = _TOOL_SECONDS) -> str:
     """What a tool prints within the time limit, and no more of it than the limit."""
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # to end what it starts, too
+    process = subprocess.Popen(  # in a session of its own, to end what it starts, too
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
     )
     timer = threading.Timer(seconds, _kill, [process])
     timer.daemon = True
@@ -323,25 +327,21 @@ def _number(what: str, value: float) -> float:
 def _write(name: str, text: str) -> None:
     directory = _train_url()
     if directory.startswith(_REMOTE):
-        _write_remote(f"{directory.rstrip('/')}/{name}", text)
-    else:
-        _write_local(Path(directory) / name, text)
-
-
-def _write_local(file: Path, text: str) -> None:
+        return _write_remote(f"{directory.rstrip('/')}/{name}", text)
+    file = Path(directory) / name
     file.parent.mkdir(parents=True, exist_ok=True)
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     unfinished.write_text(text, "utf-8")
     unfinished.replace(file)
+    return None
 
 
 def _write_remote(address: str, text: str) -> None:
     try:
         moxing = importlib.import_module("moxing")
     except ImportError:
-        raise RuntimeError(
-            f"cannot write {address}: moxing is not installed here; give a local directory as train_url"
-        ) from None
+        why = "moxing is not installed here; give a local directory as train_url"
+        raise RuntimeError(f"cannot write {address}: {why}") from None
     moxing.file.make_dirs(address.rsplit("/", 1)[0])
     moxing.file.write(address, text)
 
