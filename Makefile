@@ -67,7 +67,7 @@ lock: ## write requirements/*.lock anew, after a change of constraints.txt or py
 	compile build requirements/build.in; \
 	compile torch --constraint constraints.txt requirements/torch.in; \
 	compile mlflow tests/bench/mlflow.txt; \
-	for name in run:--extra=pdf test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
+	for name in run:--extra=pdf,search test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
 		compile $${name%%:*} --constraint constraints.txt $$listed $$(echo $${name#*:} | sed 's/,/ --extra=/g') pyproject.toml; \
 		listed="$$listed $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package=\1/p' requirements/$${name%%:*}.lock | tr '\n' ' ')"; \
 	done

@@ -17,6 +17,7 @@ LOCKS = HOME / "requirements"
 NAMES = ("build", "run", "test", "bench", "frameworks", "mlflow", "torch")
 LOCK_OF_EXTRA = {
     "pdf": "run",
+    "search": "run",
     "team": "test",
     "test": "test",
     "bench": "bench",
