@@ -1,7 +1,5 @@
 """`aisbench series`: repeats of one spec on several node counts, launched and compared together."""
 
-from collections.abc import Iterator
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,16 +19,28 @@ from aisbench_core.cli.options import (
     spec_on_all_cards,
     yaml_of,
 )
-from aisbench_core.cli.regression import change_interval, exit_code_of, power_text
+from aisbench_core.cli.regression import exit_code_of
+from aisbench_core.cli.series.report import (
+    best_text,
+    comparison_text,
+    matrix_json,
+    report_text,
+    row_json,
+    used_hours,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from aisbench_core.model import SeriesRow
-    from aisbench_core.series.comparing import RowPair, SeriesComparison
-    from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow
+    from aisbench_core.series.matrix import Matrix
     from aisbench_core.wiring import Core
 
+
+# Those of aisbench_core/model/search.py, which --help does not load.
+SAMPLERS = ["tpe", "random"]
+OBJECTIVES = ["throughput", "time-to-accuracy", "cost"]
+HOW = ("trials", "sampler", "objective", "seed", "early_stop")
 
 series = Group(
     "series",
@@ -43,12 +53,23 @@ series = Group(
 @base_options
 @profile_option
 @click.option("--nodes", "node_counts", metavar="N,N,…", help="Node counts; default: the spec's.")
-@click.option("--repeats", type=int, default=3, show_default=True, metavar="N", help="Runs per row.")
+@click.option("--repeats", type=int, metavar="N", help="Runs per row; default: 3.")
 @click.option("--versions", default="", metavar="V,V,…", help="Framework versions; default: the spec's.")
 @click.option("--images", default="", metavar="V,V,…", help="Engine versions, or image addresses if the spec has one.")
 @assignments(
     "--values", "values", form="NAME=V,V,…", help="Values of a hyperparameter, a row for each; can be repeated."
 )
+@assignments(
+    "--search",
+    "search",
+    form="NAME=LOW..HIGH",
+    help="A range of a hyperparameter to search, `LOW..HIGH log` by ratio, or V,V,…; can be repeated.",
+)
+@click.option("--trials", type=int, metavar="N", help="Runs of a search; default: 12.")
+@click.option("--sampler", type=click.Choice(SAMPLERS), help="How it chooses values; default: tpe.")
+@click.option("--objective", type=click.Choice(OBJECTIVES), help="What it makes best; default: throughput.")
+@click.option("--seed", type=int, metavar="N", help="Seed of the sampler; default: 0.")
+@click.option("--early-stop", is_flag=True, help="Stop trials of a search that have no hope left.")
 @click.option(
     "--parallel", type=int, default=1, show_default=True, metavar="N", help="Concurrent jobs of series in the pool."
 )
@@ -61,12 +82,14 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
     """Launch a series and print its id.
 
     A row is a node count, version, image and set of values. Every row is launched once, then every row again, so that
-    drift affects all rows alike. A cell that would exceed the budget is not launched; `resume` raises the budget. With
+    drift affects all rows alike. With --search, rows are trials instead: a sampler chooses the values of each from what
+    the earlier ones measured. A cell that would exceed the budget is not launched; `resume` raises the budget. With
     --wait, the command returns when nothing is left to do; the exit code is 4 unless every cell has a valid result.
     """
     core = open_core(writing=not dry_run)
-    names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name")
-    answers = {name: arguments.pop(name) for name in names} | {"values": dict(arguments.pop("values"))}
+    names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name", *HOW)
+    answers = {name: arguments.pop(name) for name in names}
+    answers |= {name: dict(arguments.pop(name)) for name in ("values", "search")}
     spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
     draft = core.series.plan(spec, answers, profile)
     for found in draft.findings:
@@ -76,8 +99,9 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
     estimate = draft.estimate
     cost = "" if estimate.cost is None else f", about {formats.money(estimate.cost, estimate.currency)}"
     budget = "" if draft.plan.budget is None else f" of a budget of {draft.plan.budget:g}"
+    cells = "trial" if draft.plan.search else "cell"
     display.message(
-        f"{display.count(estimate.cells, 'cell')}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
+        f"{display.count(estimate.cells, cells)}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
         f" {estimate.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
     )
     if dry_run:
@@ -89,7 +113,9 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
             ">runs": lambda row: str(draft.plan.repeats),  # noqa: ARG005  # the same in every row
         }
         answer = display.pick(draft, "plan", "rows", "findings", "estimate")
-        display.result(answer, as_json, lambda: display.table_of(draft.rows, columns))
+        if draft.plan.search:
+            display.message("the limits of the search, which were checked:")
+        display.result(answer, as_json, lambda: display.table_of(draft.checked, columns))
         click.get_current_context().exit(YOUR_INPUT if draft.errors else 0)
     launched = core.series.launch(draft.plan, profile, actor())
     if not wait:
@@ -99,7 +125,7 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
     if not as_json:
         click.echo(launched.series_id)  # before the wait, so that scripts can use it
     matrix = wait_for_series(core, launched.series_id)
-    display.result(_matrix_json(matrix), as_json, lambda: _report(matrix))
+    display.result(matrix_json(matrix), as_json, lambda: report_text(matrix))
     if matrix.state != "completed":
         click.get_current_context().exit(RUN_FAILED)
 
@@ -117,11 +143,11 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
         ">cells": lambda matrix: str(len(matrix.cells)),
         ">valid": lambda matrix: str(matrix.valid),
         "state": lambda matrix: str(matrix.state),
-        ">node hours": _node_hours,
+        ">node hours": used_hours,
         "created": lambda matrix: display.local_time(matrix.series.created_at),
         "by": lambda matrix: matrix.series.created_by,
     }
-    answer = {"series": [*map(_matrix_json, page)], "total": total}
+    answer = {"series": [*map(matrix_json, page)], "total": total}
     display.result(answer, as_json, lambda: display.table_of(page, columns))
     display.page_size(len(page), offset, total, "series")
 
@@ -130,7 +156,7 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
 def show(series_id: str, as_json: bool) -> None:
     """Show a series: its matrix, the statistics of each row, and its budget."""
     matrix = open_core(writing=False).series.matrix(series_id)
-    display.result(_matrix_json(matrix), as_json, lambda: _report(matrix))
+    display.result(matrix_json(matrix), as_json, lambda: report_text(matrix))
 
 
 @series.command()
@@ -145,7 +171,7 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     names = ("reasons", "difference", "adjusted_p", "power", "outcome")
     rows = [
         {
-            side: {**_row_json(row), **display.pick(row, "unit", "summary")}
+            side: {**row_json(row), **display.pick(row, "unit", "summary")}
             for side, row in (("baseline", pair.baseline), ("candidate", pair.candidate))
         }
         | {"verdict": pair.comparability, **display.pick(pair, *names)}
@@ -157,25 +183,25 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
         "rows": rows,
         **display.pick(comparison, "outcome", "alone", "differences"),
     }
-    display.result(answer, as_json, lambda: _comparison_text(comparison))
+    display.result(answer, as_json, lambda: comparison_text(comparison))
     click.get_current_context().exit(exit_code_of(comparison.outcome))
 
 
 @series.command()
 @output_option
 def best(series_id: str, output: "Path | None") -> None:
-    """Print the spec of the fastest row of a series that varies hyperparameters, as YAML.
+    """Print the spec of the best row of a series that varies hyperparameters, as YAML.
 
-    Exit code 6 if fewer than two of its rows have valid results in one unit.
+    Best is the fastest, unless a search has another objective. Exit code 6 if fewer than two rows have valid results.
     """
     core = open_core(writing=False)
     found = core.series.matrix(series_id).best
     run = found.row.typical.run if found and found.row.typical else None
     if found is None or run is None:
-        display.message("no fastest row: it takes two rows of different hyperparameters with valid results")
+        display.message("no best row: it takes two rows of different hyperparameters with valid results")
         click.get_current_context().exit(NOT_ENOUGH_DATA)
     display.write_text(output, yaml_of(core.clones.spec(core.clones.original(run.run_id))))
-    display.message(f"fastest: {found.row.planned.title}, median {_best_text(found)}")
+    display.message(f"best: {found.row.planned.title}, {best_text(found)}")
 
 
 @series.command()
@@ -201,161 +227,6 @@ def resume(series_id: str, budget: float, as_json: bool) -> None:
 
 
 def _print_change(core: "Core", matrix: "Matrix", as_json: bool) -> None:
-    display.result(_matrix_json(matrix), as_json, lambda: f"{matrix.series.series_id}  {matrix.state}")
+    display.result(matrix_json(matrix), as_json, lambda: f"{matrix.series.series_id}  {matrix.state}")
     if matrix.can_stop:
         warn_without_follower(core)
-
-
-def _matrix_json(matrix: "Matrix") -> dict[str, object]:
-    series = matrix.series
-    return {
-        **display.pick(series, "series_id", "profile", "created_at", "created_by", "plan"),
-        **display.pick(matrix, "state", "valid", "lost", "events"),
-        "best": _row_json(matrix.best.row) if matrix.best else None,
-        "name": series.title,
-        "held": matrix.hold.sentence if matrix.hold else series.launch_error,
-        "node_hours": asdict(matrix.hours),
-        "cells": [_cell_json(row, cell) for row in matrix.rows for cell in row.cells],
-        "rows": [*map(_statistics_json, matrix.rows)],
-    }
-
-
-def _row_json(row: "MatrixRow") -> dict[str, object]:
-    return display.pick(row.planned, "node_count", "version", "image", "parameters")
-
-
-def _cell_json(row: "MatrixRow", cell: "Cell") -> dict[str, object]:
-    attempts = [
-        {
-            **display.pick(attempt, "number", "state", "throughput", "unit"),
-            **{"run_id": run.run_id if run else None, "run_state": run.state if run else None},
-        }
-        for attempt in cell.tries
-        for run in [attempt.run]
-    ]
-    current = attempts[cell.tries.index(cell.shown)]
-    return {"cell": cell.index, **_row_json(row), "repeat": cell.repeat, **current, "attempts": attempts}
-
-
-def _statistics_json(row: "MatrixRow") -> dict[str, object]:
-    return {
-        **_row_json(row),
-        **display.pick(row, "unit", "median"),
-        "cells": len(row.cells),
-        **(asdict(row.summary) if row.summary else {"count": 0, "mean": None}),
-        # `counts` is a property, which asdict leaves out.
-        "verdict": {**asdict(row.evaluation), "counts": row.evaluation.counts} if row.evaluation else None,
-    }
-
-
-def _report(matrix: "Matrix") -> str:
-    series = matrix.series
-    fields = display.fields(
-        ("series", series.series_id),
-        ("name", series.plan.name),
-        ("state", str(matrix.state)),
-        ("held", series.launch_error or (matrix.hold.sentence if matrix.hold else "")),
-        ("workload", series.plan.spec.workload),
-        ("profile", series.profile),
-        ("cells", f"{len(matrix.cells)}: {matrix.valid} valid, {matrix.lost} without a valid result"),
-        ("at a time", str(series.plan.parallel)),
-        ("node hours", f"{_node_hours(matrix)}, {matrix.hours.promised + matrix.hours.to_come:.3g} remaining"),
-        ("created", f"{display.local_time(series.created_at)} by {series.created_by}"),
-        ("code", f"{matrix.codes} different versions were measured" if matrix.codes > 1 else ""),
-    )
-    repeats = [f">{number + 1}" for number in range(series.plan.repeats)]
-    cells = [(row.planned.title, *map(_cell, row.cells), row.unit) for row in matrix.rows]
-    checks = [
-        (row.planned.title, check.id, str(check.level), check.expected, check.found, check.evidence)
-        for row in matrix.rows
-        if row.evaluation
-        for level in ("fail", "warn")
-        for check in row.evaluation.checks
-        if check.level == level
-    ]
-    lost = [  # and the run that explains why
-        (row.planned.title, str(cell.repeat), str(cell.shown.state), *((run.run_id, run.detail) if run else ("", "")))
-        for row in matrix.rows
-        for cell in row.cells
-        if cell.is_lost
-        for run in [cell.shown.run]
-    ]
-    best = matrix.best
-    if best:
-        fields += "\n" + display.fields(("best", f"{best.row.planned.title}: {_best_text(best)}"))
-    parts = [fields, display.table(("row", *repeats, "unit"), cells), _statistics(matrix)]
-    if checks:
-        parts.append(display.table(("row", "check", "level", "expected", "found", "evidence"), checks))
-    if lost:
-        parts.append(display.table(("without a valid result", ">repeat", "state", "run", "detail"), lost))
-    return "\n\n".join(parts)
-
-
-def _best_text(best: "BestRow") -> str:
-    value = f"{formats.number(best.row.median)} {best.row.unit}"
-    return value if not best.tied else f"{value}, not clearly better than {display.count(best.tied, 'other row')}"
-
-
-def _cell(cell: "Cell") -> str:
-    attempt = cell.shown
-    number = f" (attempt {attempt.number})" if attempt.number > 1 else ""
-    if attempt.state == "valid":
-        return formats.number(attempt.throughput) + number
-    active = attempt.run if attempt.state == "active" else None
-    return (display.state(active) if active else str(attempt.state)) + number
-
-
-def _statistics(matrix: "Matrix") -> str:
-    columns: display.Columns[MatrixRow] = {
-        "row": lambda row: row.planned.title,
-        ">n": lambda row: f"{row.summary.count if row.summary else 0} of {len(row.cells)}",
-        ">mean": lambda row: formats.number(row.summary.mean if row.summary else None),
-        ">median": lambda row: formats.number(row.median),
-        ">sd": lambda row: formats.number(row.summary.sd if row.summary else None),
-        ">CV": lambda row: formats.percent(row.summary.cv if row.summary else None),
-        ">95 % CI": lambda row: (
-            formats.MISSING  # one run has no interval
-            if row.summary is None or row.summary.sd is None
-            else f"{formats.number(row.summary.ci_low)} to {formats.number(row.summary.ci_high)}"
-        ),
-        ">olympic mean": lambda row: formats.number(row.summary.olympic_mean if row.summary else None),
-        "unit": lambda row: row.unit,
-        "verdict": lambda row: (
-            "" if row.evaluation is None else "counts" if row.evaluation.counts else "does not count"
-        ),
-    }
-    return display.table_of(matrix.rows, columns)
-
-
-def _node_hours(matrix: "Matrix") -> str:
-    hours = matrix.hours
-    return f"{hours.used:.3g}" + ("" if hours.budget is None else f" of {hours.budget:g}")
-
-
-def _comparison_text(comparison: "SeriesComparison") -> str:
-    sides = display.fields(
-        ("verdict", str(comparison.outcome)),
-        ("baseline", f"{comparison.baseline.series.title} {comparison.baseline.series.series_id}"),
-        ("candidate", f"{comparison.candidate.series.title} {comparison.candidate.series.series_id}"),
-        ("not compared", ", ".join(row.title for row in comparison.alone)),
-    )
-    sides_heads = ("row", ">n", ">baseline", ">n", ">candidate", "unit")
-    heads = (*sides_heads, ">change", ">95 % interval", ">p", ">adjusted p", "verdict")
-    rows = display.table(heads, [tuple(_pair_cells(pair)) for pair in comparison.pairs])
-    fields = [(difference.field, *map(display.value, difference.values)) for difference in comparison.differences]
-    differs = display.table(("differs", "baseline", "candidate"), fields) if fields else "the specs are equal"
-    powers = [f"{pair.candidate.planned.title}: {power_text(pair.power)}" for pair in comparison.pairs if pair.power]
-    return "\n\n".join(filter(None, [sides, rows, differs, "\n".join(powers)]))
-
-
-def _pair_cells(pair: "RowPair") -> Iterator[str]:
-    yield pair.candidate.planned.title
-    for row in (pair.baseline, pair.candidate):
-        yield str(row.summary.count if row.summary else 0)
-        yield formats.number(row.summary.mean if row.summary else None)
-    yield pair.candidate.unit
-    yield formats.signed(pair.difference.change if pair.difference else None)
-    yield change_interval(pair.difference)
-    yield formats.p_value(pair.difference.p_value if pair.difference else None)
-    yield formats.p_value(pair.adjusted_p)
-    yield f"{pair.comparability}: {', '.join(pair.reasons)}" if pair.reasons else str(pair.outcome)
