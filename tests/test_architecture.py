@@ -136,7 +136,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/series": (
-        *("aisbench_core.authoring", "aisbench_core.job_secrets", "aisbench_core.regions"),
+        *("aisbench_core.authoring", "aisbench_core.job_secrets", "aisbench_core.regions", "aisbench_core.results"),
         "aisbench_core.running",
         "aisbench_core.series",
         "aisbench_core.statistics",

@@ -79,6 +79,7 @@ from aisbench_core.model.run import (
     WayIn,
     local_actor,
 )
+from aisbench_core.model.search import Objective, ParameterSearch, Range, Sampler
 from aisbench_core.model.series import LOST, MOST_CELLS, Attempt, CellState, Series, SeriesPlan, SeriesRow, SeriesState
 from aisbench_core.model.spec import (
     AccessMethod,
@@ -181,8 +182,10 @@ __all__ = [
     "News",
     "NewsKind",
     "Notice",
+    "Objective",
     "Organisation",
     "Origin",
+    "ParameterSearch",
     "Phase",
     "Pool",
     "PoolQueue",
@@ -190,6 +193,7 @@ __all__ = [
     "Progress",
     "QueuePosition",
     "Quota",
+    "Range",
     "RankResult",
     "RegionJob",
     "Removal",
@@ -202,6 +206,7 @@ __all__ = [
     "RunSort",
     "RunSpec",
     "RunState",
+    "Sampler",
     "Scalar",
     "Series",
     "SeriesPlan",

@@ -71,6 +71,10 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
 }
 
 
+# The value of a run's detail by which is known that a search stopped it.
+SEARCH_REASON = "search_reason"
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One benchmark run: its spec, its state, and the job that executes it.
@@ -126,6 +130,11 @@ class Run:
         return self.state in (RunState.QUEUED, RunState.RUNNING) and not self.is_retrying
 
     @property
+    def is_stopped_early(self) -> bool:
+        """Whether the search of its series stopped it: its detail has the reason."""
+        return self.state is RunState.STOPPED and _has_value(self.detail, SEARCH_REASON)
+
+    @property
     def stage(self) -> tuple[int, int]:
         """(finished states, all states) of LINE. A failed or stopped run stays at the last state that it reached."""
         if self.state is RunState.COMPLETED:
@@ -169,6 +178,13 @@ class Run:
     def can_collect_again(self) -> bool:
         """Whether the run failed after its job was created, so that there may be results."""
         return self.state is RunState.FAILED and bool(self.job_id)
+
+
+def _has_value(text: object, name: str) -> bool:
+    """Whether a message, or one inside it, has a value of this name."""
+    if not isinstance(text, Message):
+        return False
+    return name in text.values or any(_has_value(part, name) for part in text.values.values())
 
 
 @dataclass(frozen=True, slots=True)

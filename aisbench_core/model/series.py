@@ -1,6 +1,7 @@
 """Series: one spec on several node counts, repeated, launched together within a budget."""
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from aisbench_core.messages import Message, joined, plural
+from aisbench_core.model.search import ParameterSearch
 from aisbench_core.model.spec import Frozen, RunSpec, Scalar
 
 MOST_CELLS = 1000
@@ -32,7 +34,9 @@ class SeriesState(StrEnum):
 
 
 class CellState(StrEnum):
-    """The state of an attempt at a cell. Only VALID ones enter statistics; INVALID: completed, result not valid."""
+    """The state of an attempt at a cell. Only VALID ones enter statistics; INVALID: completed, result not valid.
+
+    STOPPED_EARLY: the search stopped it, because it had no hope left; that is an outcome, not a loss."""
 
     PLANNED = "planned"
     ACTIVE = "active"
@@ -40,6 +44,7 @@ class CellState(StrEnum):
     INVALID = "not valid"
     FAILED = "failed"
     STOPPED = "stopped"
+    STOPPED_EARLY = "stopped early"
     CANCELLED = "cancelled"
 
 
@@ -54,8 +59,9 @@ class SeriesPlan(Frozen):
     """The request: each node count is measured `repeats` times, in each version and image, with each set of values.
 
     `values`: those of hyperparameters, by name; every combination is a row. `images`: engine versions, or image
-    addresses if the spec has a custom image. `parallel`: the limit of active jobs of series in the pool.
-    `hours_per_run`: a person's estimate. `budget`: node hours, or None."""
+    addresses if the spec has a custom image. `search`: what a sampler chooses instead, with one run per cell, which is
+    then a trial; of several node counts and images it chooses one, too. `parallel`: the limit of active jobs of series
+    in the pool. `hours_per_run`: a person's estimate. `budget`: node hours, or None."""
 
     spec: RunSpec
     name: Annotated[str, Field(max_length=80)] = ""
@@ -64,6 +70,7 @@ class SeriesPlan(Frozen):
     versions: tuple[Name, ...] = ()
     images: tuple[Name, ...] = ()
     values: dict[Name, tuple[Scalar, ...]] = Field(default_factory=dict)
+    search: Annotated[ParameterSearch | None, Field(exclude_if=operator.not_)] = None
     parallel: Annotated[int, Field(ge=1, le=256)] = 1
     hours_per_run: Annotated[float, Field(gt=0, le=720, allow_inf_nan=False)] = 1.0
     budget: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
@@ -96,6 +103,8 @@ class SeriesPlan(Frozen):
     @property
     def cell_count(self) -> int:
         """The total number of runs."""
+        if self.search:
+            return self.search.trials
         combinations = math.prod(map(len, self.values.values()))
         rows = len(self.node_counts) * max(1, len(self.versions)) * max(1, len(self.images)) * combinations
         return rows * self.repeats
@@ -105,7 +114,8 @@ class SeriesPlan(Frozen):
 class SeriesRow:
     """Cells with the same spec. `version` and `image` are empty if the plan names none.
 
-    `parameters`: the values that distinguish the row from the others of its node count, version and image."""
+    `parameters`: the values that distinguish the row from the others of its node count, version and image; empty for a
+    trial of a search until its values are chosen."""
 
     node_count: int
     version: str
@@ -127,7 +137,7 @@ class SeriesRow:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A launched plan with the values of that time; only `budget` and `launch_error` change.
+    """A launched plan with the values of that time; only `budget`, `launch_error` and the rows of a search change.
 
     `launch_error`: why its next cell could not be launched, one sentence, or empty."""
 

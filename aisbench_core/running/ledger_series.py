@@ -96,8 +96,10 @@ class SeriesLedger:
         query = f"select * from runs where series_id <> '' and state in {marks(ACTIVE)}"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.ledger.rows(query, ACTIVE)]
 
-    def admit(self, attempt: Attempt, run: Run, event: Event) -> Run:
-        """Store the run of an attempt, once. Raises StaleRun when the attempt has a run already, or was cancelled."""
+    def admit(self, attempt: Attempt, run: Run, event: Event, row: SeriesRow | None = None) -> Run:
+        """Store the run of an attempt, once. Raises StaleRun when the attempt has a run already, or was cancelled.
+
+        `row`: the row of a trial whose values were chosen just now, in place of the one without values."""
         with self.ledger.transaction() as con:
             done = con.execute(
                 "update attempts set run_id = ? where series_id = ? and cell = ? and number = ?"
@@ -112,6 +114,8 @@ class SeriesLedger:
                         series_id=attempt.series_id,
                     )
                 )
+            if row is not None:
+                _replace_row(con, attempt, row)
             insert(con, "runs", row_of(run))
             add_event(con, event)
         return run
@@ -152,6 +156,14 @@ def _add_attempts(con: sqlite3.Connection, attempts: Sequence[Attempt]) -> None:
         f"insert or ignore into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # columns of ours
         [tuple(columns_of(attempt).values()) for attempt in attempts],
     )
+
+
+def _replace_row(con: sqlite3.Connection, attempt: Attempt, row: SeriesRow) -> None:
+    stored = con.execute("select cells from series where series_id = ?", [attempt.series_id]).fetchone()
+    rows = list(_ROWS.validate_json(stored["cells"]))
+    rows[attempt.row] = row
+    cells = _ROWS.dump_json(tuple(rows)).decode()
+    con.execute("update series set cells = ? where series_id = ?", [cells, attempt.series_id])
 
 
 def _series(row: sqlite3.Row) -> Series:

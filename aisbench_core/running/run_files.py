@@ -138,9 +138,12 @@ class SeriesFiles:
 
     def keep(self, series: Series) -> None:
         """Write a plan, unless its file exists. Raises DiskError."""
-        file = self.folder / f"{series.series_id}.json"
-        if not file.exists():
-            write_whole(file, _SERIES.dump_json(series, indent=2))
+        if not self._file(series).exists():
+            self.replace(series)
+
+    def replace(self, series: Series) -> None:
+        """Write a plan anew: the rows of a search get their values one after another. Raises DiskError."""
+        write_whole(self._file(series), _SERIES.dump_json(series, indent=2))
 
     def all(self, unread: Unread) -> Iterator[Series]:
         """All plans, oldest first; `unread` is called for each damaged one."""
@@ -149,3 +152,6 @@ class SeriesFiles:
                 yield _SERIES.validate_json(file.read_bytes())
             except (OSError, ValidationError) as error:
                 unread(file.stem, damaged(inside(file), error))
+
+    def _file(self, series: Series) -> Path:
+        return self.folder / f"{series.series_id}.json"

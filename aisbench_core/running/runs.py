@@ -12,6 +12,7 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import Actor, Clock, Event, Launched, Level, Phase, Run, RunPart, RunSpec, RunState
+from aisbench_core.model.run import SEARCH_REASON
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import (
@@ -115,14 +116,30 @@ class Runs:
         """Request the end of a run; one that is ending or has ended stays as it is.
 
         A run whose results cannot be fetched ends as failed, and can be collected again."""
+        message = Message("stop asked for by {who}", who=actor.name)
+
+        def stopping(run: Run) -> Run:
+            return _stopping(run, actor, self.clock()) if run.can_stop else run
+
+        return self._stop(run_id, actor, message, stopping)
+
+    def stop_early(self, run_id: str, reason: Message, actor: Actor) -> Run:
+        """Stop the job of a run that the search of its series gives up; one that has ended by itself stays as it is."""
+        detail = Message("stopped by the search: {search_reason}", **{SEARCH_REASON: reason})
+
+        def stopping(run: Run) -> Run:
+            return _to_stop(run, detail, self.clock()) if run.state is RunState.RUNNING else run
+
+        return self._stop(run_id, actor, detail, stopping)
+
+    def _stop(self, run_id: str, actor: Actor, message: Message, stopping: Callable[[Run], Run]) -> Run:
         for _ in range(STOP_TRIES):
             run = self.ledger.get(run_id)
-            if not run.can_stop:
+            after = stopping(run)
+            if after is run:
                 return run
-            now = self.clock()
-            event = Event.by(actor, run.run_id, now, Message("stop asked for by {who}", who=actor.name))
             try:
-                return self.ledger.advance(run, _stopping(run, actor, now), event)
+                return self.ledger.advance(run, after, Event.by(actor, run.run_id, self.clock(), message))
             except StaleRun:
                 continue
         raise StaleRun(Message("run {run_id} changes too often", run_id=run_id), Message("try again"))
@@ -133,7 +150,7 @@ class Runs:
         if not run.can_collect_again:
             reason = Message("only a failed run whose job was created can be collected again")
             raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("state", reason, run.state)])
-        if removal := removal_of(read_removals(self._folder(run)), RunPart.OUTPUTS):
+        if removal := removal_of(read_removals(self.folder(run)), RunPart.OUTPUTS):
             removed = Message("its outputs were removed by {who}", who=removal.who)
             raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("outputs", removed)])
         now = self.clock()
@@ -150,7 +167,7 @@ class Runs:
 
     def _write_facts(self, run: Run, profile: Profile, reproduces: str) -> None:
         """Store the facts of workload and region as they are now, and the spec."""
-        folder = self._folder(run)
+        folder = self.folder(run)
         workload = self.workloads.get(run.spec.workload)
         offered = self.regions.flavors_if_reachable(profile.name)
         flavor = next((flavor for flavor in offered if flavor.flavor_id == run.spec.flavor), None)
@@ -160,7 +177,8 @@ class Runs:
         write_facts(facts, folder.launch)
         write_whole(folder.spec, to_yaml(run.spec).encode())
 
-    def _folder(self, run: Run) -> RunFolder:
+    def folder(self, run: Run) -> RunFolder:
+        """The run's folder on this machine."""
         return RunFolder(self.settings.runs_dir / run.run_id)
 
 
@@ -187,5 +205,8 @@ def _stopping(run: Run, actor: Actor, now: datetime) -> Run:
     if run.can_give_up:
         detail = Message("collecting was given up by {who}: {trouble}", who=actor.name, trouble=run.step_error)
         return run.to(RunState.FAILED, updated_at=now, ended_at=run.ended_at or now, attempts=0, detail=detail)
-    detail = Message("stopped by {who}", who=actor.name)
+    return _to_stop(run, Message("stopped by {who}", who=actor.name), now)
+
+
+def _to_stop(run: Run, detail: Message, now: datetime) -> Run:
     return run.to(RunState.STOPPING, updated_at=now, next_step_at=now, attempts=0, detail=detail)

@@ -14,12 +14,38 @@ from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, Problem, SpecError
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Message
-from aisbench_core.model import MOST_CELLS, Attempt, Finding, Flavor, Level, RunSpec, Scalar, SeriesPlan, SeriesRow
+from aisbench_core.model import (
+    MOST_CELLS,
+    Attempt,
+    Finding,
+    Flavor,
+    Level,
+    ParameterSearch,
+    RunSpec,
+    Scalar,
+    SeriesPlan,
+    SeriesRow,
+)
 from aisbench_core.preflight import offline
 from aisbench_core.preflight.rule import subject_of
+from aisbench_core.series.sampler import require_optuna
+from aisbench_core.series.search_plans import (
+    EXAMPLE,
+    WHAT,
+    limits,
+    range_of,
+    resolved,
+    search_answers,
+    space_of,
+    trial_row,
+)
 from aisbench_core.settings import Profile
 
-WHAT = Message("the series")
+FORMS = {"values": Message("must be NAME=VALUE,VALUE"), "search": Message("must be NAME=LOW..HIGH or NAME=VALUE,VALUE")}
+EXAMPLES = {
+    "values": Message("for example batch_size=16,32; learning_rate=0.1,0.2"),
+    "search": EXAMPLE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +72,13 @@ class SeriesEstimate:
 
 @dataclass(frozen=True, slots=True)
 class SeriesDraft:
-    """A plan before launch: its rows, findings and estimate."""
+    """A plan before launch: its rows, findings and estimate.
+
+    `checked`: the rows that the findings are about. Of a search, `rows` have no values yet, and these its limits."""
 
     plan: SeriesPlan
     rows: tuple[SeriesRow, ...]
+    checked: tuple[SeriesRow, ...]
     findings: tuple[RowFinding, ...]
     estimate: SeriesEstimate
 
@@ -60,18 +89,25 @@ class SeriesDraft:
 
 
 def plan_of(spec: RunSpec, answers: Mapping[str, Any], workloads: Workloads) -> SeriesPlan:
-    """The plan that a person's answers mean; lists may be written as `1,2,4`, None is
-    not answered. Raises SpecError, naming the fields."""
+    """The plan that a person's answers mean; lists may be written as `1,2,4`, a search as `batch_size=16..256 log`.
+
+    None is not answered. Raises SpecError, naming the fields."""
     answered = {name: value for name, value in answers.items() if value is not None}
     for name in ("node_counts", "versions", "images"):
         if isinstance(text := answered.get(name), str):
             answered[name] = _parts(text)
-    given = answered.pop("values", {})
-    by_name = _by_name(given) if isinstance(given, str) else given
     answered["values"] = {
-        name: [_scalar(part, name, spec, workloads) for part in _parts(texts)] if isinstance(texts, str) else texts
-        for name, texts in by_name.items()
+        name: _listed(text, name, spec, workloads)
+        for name, text in _by_name(answered.pop("values", {}), "values").items()
     }
+    if not isinstance(answered.get("search"), ParameterSearch):
+        space = {
+            name: _searched(text, name, spec, workloads)
+            for name, text in _by_name(answered.pop("search", {}), "search").items()
+        }
+        answered["search"] = search_answers(space, answered)
+    if answered["search"]:
+        answered.setdefault("repeats", 1)
     plan = parse(SeriesPlan, {"node_counts": [spec.node_count], **answered, "spec": spec}, WHAT)
     if plan.cell_count > MOST_CELLS:
         problem = Problem("cells", Message("a series has at most {most}", most=MOST_CELLS), str(plan.cell_count))
@@ -83,32 +119,48 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.replace("，", ",").split(",") if part.strip()]
 
 
-def _by_name(text: str) -> dict[str, str]:
+def _by_name(given: str | Mapping[str, Any], field: str) -> Mapping[str, Any]:
     """`batch_size=16,32; learning_rate=0.1,0.2` by name. Raises SpecError."""
+    if not isinstance(given, str):
+        return given
     by_name = {}
-    for part in filter(None, (part.strip() for part in text.replace("；", ";").split(";"))):
+    for part in filter(None, (part.strip() for part in given.replace("；", ";").split(";"))):
         name, equals, values = part.partition("=")
         if not equals or not name.strip():
-            raise SpecError(
-                WHAT,
-                [Problem("values", Message("must be NAME=VALUE,VALUE"), repr(part))],
-                Message("for example batch_size=16,32; learning_rate=0.1,0.2"),
-            )
+            raise SpecError(WHAT, [Problem(field, FORMS[field], repr(part))], EXAMPLES[field])
         by_name[name.strip()] = values
     return by_name
 
 
-def _scalar(text: str, name: str, spec: RunSpec, workloads: Workloads) -> Scalar:
-    """A value as it is written: a number or a truth value, unless the workload says that the parameter is a text."""
-    try:
+def _listed(texts: Any, name: str, spec: RunSpec, workloads: Workloads) -> Any:
+    if not isinstance(texts, str):
+        return texts
+    return [_scalar(part, _type_of(name, spec, workloads)) for part in _parts(texts)]
+
+
+def _searched(text: Any, name: str, spec: RunSpec, workloads: Workloads) -> Any:
+    found = range_of(text, name, _type_of(name, spec, workloads)) if isinstance(text, str) else None
+    values = found or _listed(text, name, spec, workloads)
+    if not values:
+        raise SpecError(WHAT, [Problem(f"search.{name}", Message("enter at least one value of {name}", name=name))])
+    return values
+
+
+def _type_of(name: str, spec: RunSpec, workloads: Workloads) -> ParameterType | None:
+    """None where the workload does not say; preflight reports why."""
+    with suppress(AisbenchError):
         parameter = workloads.get(spec.workload).edition(spec.framework_version).parameters.get(name)
-    except AisbenchError:  # preflight reports it
-        parameter = None
-    if parameter and parameter.type is ParameterType.STR:
+        return parameter.type if parameter else None
+    return None
+
+
+def _scalar(text: str, kind: ParameterType | None) -> Scalar:
+    """A value as it is written: a number or a truth value, unless the workload says that the parameter is a text."""
+    if kind is ParameterType.STR:
         return text
-    for kind in (int, float):
+    for number in (int, float):
         with suppress(ValueError):
-            return kind(text)
+            return number(text)
     return {"true": True, "false": False}.get(text.lower(), text)
 
 
@@ -116,13 +168,23 @@ def drafted(
     plan: SeriesPlan, profile: Profile, workloads: Workloads, flavors: Sequence[Flavor], secrets: JobSecrets
 ) -> SeriesDraft:
     """A plan with its rows, their offline preflight findings, and the estimate."""
-    rows = rows_of(plan, profile, workloads)
-    findings = checked(rows, lambda spec: offline.preflight(spec, profile, workloads, flavors, secrets))
-    return SeriesDraft(plan, rows, findings, _estimate(plan, rows, profile))
+    plan = resolved(plan, profile, workloads)
+    rows = checked_rows = rows_of(plan, profile, workloads)
+    if plan.search:
+        require_optuna()
+        checked_rows = tuple(trial_row(rows[0], choice) for choice in limits(space_of(plan)))
+    findings = checked(checked_rows, lambda spec: offline.preflight(spec, profile, workloads, flavors, secrets))
+    return SeriesDraft(plan, rows, checked_rows, findings, _estimate(plan, rows, profile))
 
 
 def rows_of(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> tuple[SeriesRow, ...]:
-    """The distinct cells by node count, each with the spec as it would be launched now."""
+    """The distinct cells by node count, each with the spec as it would be launched now.
+
+    The trials of a search have no values yet, and the most nodes that they can have."""
+    if plan.search:
+        nodes, version, image = max(plan.node_counts), "".join(plan.versions[:1]), "".join(plan.images[:1])
+        spec = _varied(plan.spec, nodes, version, image, {}, workloads)
+        return (SeriesRow(nodes, version, image, subject_of(spec, profile, workloads).spec),) * plan.search.trials
     return tuple(
         SeriesRow(nodes, version, image, subject_of(spec, profile, workloads).spec, parameters)
         for nodes in sorted(plan.node_counts)

@@ -1,15 +1,13 @@
 """Plans, launches, shows, stops and repeats series, and changes their budgets; launches their cells as runs."""
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.errors import AisbenchError, Problem, SeriesNotFound, SpecError, StaleRun
+from aisbench_core.errors import Problem, SeriesNotFound, SpecError
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import (
@@ -17,26 +15,25 @@ from aisbench_core.model import (
     Attempt,
     Clock,
     Event,
-    Level,
-    Notice,
-    Run,
+    Objective,
     RunRecord,
     RunSpec,
     Series,
     SeriesPlan,
-    WayIn,
-    local_actor,
 )
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.regions import Regions
+from aisbench_core.results.progress import seconds_in
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.run_paths import new_id
 from aisbench_core.running.runs import Runs
 from aisbench_core.series import planning
+from aisbench_core.series.admission import Admitting
 from aisbench_core.series.comparing import SeriesComparison, compared
-from aisbench_core.series.matrix import Matrix, SeriesSnapshot, matrix_of
+from aisbench_core.series.matrix import Matrix, matrix_of
+from aisbench_core.series.snapshot import SeriesSnapshot
 from aisbench_core.warehouse import Warehouse
 
 LOG = logging.getLogger(__name__)
@@ -75,7 +72,7 @@ class SeriesService:
 
         Raises CloudError when the region cannot be reached."""
         most = max(draft.plan.node_counts)
-        rows = [row for row in draft.rows if row.node_count == most]
+        rows = [row for row in draft.checked if row.node_count == most]
         return planning.checked(rows, lambda spec: self.preflight.online(spec, profile))
 
     def launch(self, plan: SeriesPlan, profile: str, actor: Actor, token: str = "") -> Series:
@@ -83,6 +80,7 @@ class SeriesService:
 
         Raises SpecError with every error of every cell."""
         draft = self._drafted(plan, profile)
+        plan = draft.plan
         if draft.errors:
             raise SpecError(
                 Message("this series cannot be launched"), [_problem(row_finding) for row_finding in draft.errors]
@@ -200,8 +198,13 @@ class SeriesService:
         return self.matrix(series.series_id)
 
     def admission(self) -> Callable[[], None]:
-        """The function that a follower calls at every tick: it launches the cells for which there is room."""
-        return Admitting(self).admit
+        """The function that a follower calls at every tick: it launches the cells for which there is room, and stops
+        trials of searches that have no hope left."""
+        return self.admitting().admit
+
+    def admitting(self) -> Admitting:
+        """What launches cells, with nothing launched yet."""
+        return Admitting(self.run_ledger, self.ledger, self.files, self.regions, self.runs, self.results, self.clock)
 
     def _drafted(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
         chosen = self.regions.profile(profile)
@@ -218,8 +221,22 @@ class SeriesService:
             own = [attempt for attempt in attempts if attempt.series_id == series.series_id]
             own_runs = {run.run_id: run for run in runs if run.series_id == series.series_id}
             snapshot, events = SeriesSnapshot(series, own, own_runs, now), self.run_ledger.events(series.series_id)
-            matrices.append(matrix_of(snapshot, recorded, events, evaluations))
+            matrices.append(matrix_of(snapshot, recorded, events, evaluations, self._seconds_to_target(snapshot)))
         return matrices
+
+    def results(self, snapshot: SeriesSnapshot) -> Matrix:
+        """The matrix of a snapshot without evaluations: what the trials of a search have measured so far."""
+        ended = [run.run_id for run in snapshot.runs.values() if run.state.is_terminal]
+        recorded = self.warehouse.runs_of(ended) if ended else {}
+        return matrix_of(snapshot, recorded, seconds_to_target=self._seconds_to_target(snapshot))
+
+    def _seconds_to_target(self, snapshot: SeriesSnapshot) -> dict[str, float]:
+        """By run id, if the series searches for the least time to its target."""
+        search = snapshot.series.plan.search
+        if search is None or search.objective is not Objective.TIME_TO_ACCURACY:
+            return {}
+        events = chain.from_iterable(self.run_ledger.events(run_id) for run_id in snapshot.runs)
+        return {event.run_id: seconds for event in events if (seconds := seconds_in(event)) is not None}
 
     def _recorded(self, several: Sequence[Series]) -> list[Matrix]:
         """Matrices of series that are not in this console's ledger."""
@@ -230,89 +247,8 @@ class SeriesService:
         snapshots = [SeriesSnapshot.recorded(series, cells[series.series_id], rows, now) for series in several]
         return [replace(matrix_of(snapshot, rows, (), evaluations), here=False) for snapshot in snapshots]
 
-    def launch_cell(self, series: Series, attempt: Attempt) -> Run:
-        """Launch an attempt as a run in the name of its creator. Raises StaleRun when it is one, or was cancelled."""
-
-        def store(run: Run, event: Event) -> Run:
-            of_series = replace(run, series_id=series.series_id, series_index=attempt.cell)
-            return self.ledger.admit(attempt, of_series, event)
-
-        self.files.keep(series)
-        spec, profile = series.rows[attempt.row].spec, self.regions.profile(series.profile)
-        return self.runs.create(spec, profile, local_actor(attempt.requested_by, WayIn.FOLLOWER), store)
-
     def _event(self, series_id: str, message: Message, actor: Actor) -> Event:
         return Event.by(actor, series_id, self.clock(), message)
-
-
-@dataclass(slots=True)
-class Admitting:
-    """Launches the cells of series: each becomes a run as soon as there is room for it. For one thread at a time."""
-
-    service: SeriesService
-    _held: set[str] = field(default_factory=set)
-    _later: dict[str, datetime] = field(default_factory=dict)
-
-    def admit(self) -> None:
-        """Launch what there is room for, oldest series first. A cell that cannot be launched delays only its series."""
-        waiting = self.service.ledger.waiting()
-        if not waiting:
-            return
-        active = Counter(_pool(run.profile, run.spec, run.series_id) for run in self.service.ledger.active())
-        for series in waiting:
-            later = self._later.get(series.series_id)
-            if later is None or later <= self.service.clock():
-                self._admit_cells(series, active)
-
-    def _admit_cells(self, series: Series, active: Counter[Pool]) -> None:
-        pool = _pool(series.profile, series.rows[0].spec, series.series_id)
-        while active[pool] < series.plan.parallel:
-            snapshot = SeriesSnapshot.of(self.service.ledger, series, self.service.clock())
-            following = snapshot.next
-            if following is None or self._is_held(snapshot):
-                return
-            try:
-                self.service.launch_cell(series, following)
-            except StaleRun:
-                return  # a person was quicker; the next tick launches what is left
-            except Exception as raised:
-                error = raised if isinstance(raised, AisbenchError) else AisbenchError(INTERNAL)
-                if error is not raised:
-                    LOG.exception("series %s: a bug", series.series_id)
-                self._put_off(series, error)
-                return
-            active[pool] += 1
-            self._later.pop(series.series_id, None)
-            if series.launch_error:
-                self.service.ledger.set_launch_error(series.series_id, "")
-
-    def _is_held(self, snapshot: SeriesSnapshot) -> bool:
-        """Whether the budget forbids the next cell; the event is stored once, when no run of the series is active."""
-        series_id, hold = snapshot.series.series_id, snapshot.hold
-        if hold is None:
-            self._held.discard(series_id)
-        elif not snapshot.active and series_id not in self._held:
-            self._held.add(series_id)
-            event = self._event(series_id, Level.WARNING, hold.sentence)
-            # Once for each budget, also when another follower takes over.
-            notice_id = f"held:{series_id}:{snapshot.series.budget}"
-            self.service.run_ledger.note(event, Notice(notice_id, series_id, "held", event.at, hold.sentence))
-        return hold is not None
-
-    def _put_off(self, series: Series, error: AisbenchError) -> None:
-        self._later[series.series_id] = self.service.clock() + timedelta(seconds=AGAIN_SECONDS)
-        if series.launch_error != str(error):
-            LOG.warning("series %s: %s", series.series_id, error)
-            event = self._event(series.series_id, Level.ERROR, error.sentence)
-            self.service.ledger.set_launch_error(series.series_id, error.sentence, event)
-
-    def _event(self, series_id: str, level: Level, why: Message) -> Event:
-        return Event(series_id, self.service.clock(), "follower", level, Message("held: {reason}", reason=why))
-
-
-def _pool(profile: str, spec: RunSpec, series_id: str) -> Pool:
-    """The jobs that `parallel` limits: those of all series in a dedicated pool; elsewhere only the series' own."""
-    return (profile, spec.pool_id) if spec.pool_id else ("", series_id)
 
 
 def _hours(budget: float | None) -> Message:

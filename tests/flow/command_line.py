@@ -56,10 +56,10 @@ class CommandLine:
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)
 
-    def start(self, *words: str) -> "subprocess.Popen[str]":
-        """A command in a process of its own."""
+    def start(self, *words: str, first: str = "") -> "subprocess.Popen[str]":
+        """A command in a process of its own, which runs the lines `first` before it."""
         process = subprocess.Popen(
-            [sys.executable, "-c", AS_TYPED, *words],
+            [sys.executable, "-c", f"{first}\n{AS_TYPED}", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

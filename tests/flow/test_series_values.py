@@ -82,7 +82,7 @@ def test_the_fastest_row_becomes_a_spec_file(shell: CommandLine, tmp_path: Path)
 
     spec = yaml.safe_load(file.read_text("utf-8"))
     assert written.exit_code == 0
-    assert "fastest: " in written.stderr
+    assert "best: " in written.stderr
     assert spec["parameters"]["batch_size"] == series["best"]["parameters"]["batch_size"]
     assert shell.type("preflight", str(file)).exit_code == 0
 
@@ -93,4 +93,4 @@ def test_a_series_of_one_row_has_no_fastest_one(shell: CommandLine) -> None:
     asked = shell.type("series", "best", series["series_id"])
 
     assert (asked.exit_code, asked.stdout) == (6, "")
-    assert "no fastest row" in asked.stderr
+    assert "no best row" in asked.stderr

@@ -10,6 +10,7 @@ import pytest
 from aisbench_core.errors import SeriesNotFound, SpecError, StaleRun
 from aisbench_core.model import Event, Level, SeriesState
 from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.series.snapshot import SeriesSnapshot
 from tests import records as a
 from tests.actors import named
 from tests.flow.following import PERSON
@@ -169,10 +170,11 @@ def test_a_cancelled_cell_is_not_launched_by_one_who_saw_it_before(bench: Series
     series = bench.launch(repeats=1)
     ledger = SeriesLedger(bench.core.ledger)
     (attempt,) = ledger.attempts([series.series_id])
+    before = SeriesSnapshot.of(ledger, series, bench.clock())
     bench.core.series.stop(series.series_id, named(PERSON))
 
     with pytest.raises(StaleRun):
-        bench.core.series.launch_cell(series, attempt)
+        bench.core.series.admitting().launch(before, attempt)
 
     assert bench.core.ledger.count() == 0
     assert list(bench.core.settings.runs_dir.iterdir()) == [], "and nothing of it stays on the disk"

@@ -76,7 +76,7 @@ def report_text(matrix: "Matrix") -> str:
     checks = [
         (row.planned.title, check.id, str(check.level), check.expected, check.found, check.evidence)
         for row in matrix.rows
-        if row.evaluation and not series.plan.search
+        if row.evaluation
         for level in ("fail", "warn")
         for check in row.evaluation.checks
         if check.level == level

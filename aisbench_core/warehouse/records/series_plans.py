@@ -35,7 +35,7 @@ def starting_with(cur: DuckDBPyConnection, start: str) -> list[Series]:
 
 
 def keep(store: Store, series: Sequence[Series]) -> None:
-    """Store the plans that are not stored yet; a plan never changes."""
+    """Store the plans that are not stored yet; a plan never changes, but trials of a search get their values later."""
     with store.cursor() as cur:
         missing = _missing(cur, series)
     if missing:
@@ -50,13 +50,16 @@ def copy(source: Store, target: Store) -> None:
 
 
 def _missing(cur: DuckDBPyConnection, series: Sequence[Series]) -> list[Series]:
-    stored = {plan.series_id for plan in of(cur, [one.series_id for one in series])}
-    return [one for one in series if one.series_id not in stored]
+    stored = {plan.series_id: plan.rows for plan in of(cur, [one.series_id for one in series])}
+    return [
+        one for one in series if one.series_id not in stored or (one.plan.search and one.rows != stored[one.series_id])
+    ]
 
 
 def _insert(cur: DuckDBPyConnection, series: Sequence[Series]) -> None:
     for one in series:
         plan, cells = one.plan.model_dump_json(), _ROWS.dump_json(one.rows).decode()
+        cur.execute("delete from series where series_id = ?", [one.series_id])
         values = [one.series_id, plan, cells, one.profile, utc(one.created_at), one.created_by]
         cur.execute(f"insert into series ({_COLUMNS}) values (?, ?, ?, ?, ?, ?)", values)
 

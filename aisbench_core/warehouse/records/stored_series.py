@@ -31,7 +31,7 @@ class StoredSeries:
         self._under = under
 
     def keep(self, series: Sequence[Series]) -> None:
-        """Store the plans that are not stored yet. Can be repeated."""
+        """Store the plans that are not stored yet, and new values of searches. Can be repeated."""
         series_plans.keep(self._store, series)
 
     def listed(self) -> list[tuple[datetime, str]]:
