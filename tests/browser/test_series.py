@@ -54,3 +54,42 @@ def test_a_draft_becomes_a_series_that_is_measured_while_the_page_looks_on(
     expect(visit.page.get_by_role("heading", level=1, name="Series", exact=True)).to_be_visible()
     expect(visit.page.get_by_role("link", name=re.compile("quickstart_digits"))).to_have_count(1)
     assert visit.troubles() == []
+
+
+def test_a_search_is_launched_followed_and_its_best_trial_becomes_a_draft(
+    console: ConsoleProcess, window: OpenWindow
+) -> None:
+    visit = window(console)
+    visit.open("/series?new=1&draft=searched&counts=1&run_hours=0.1")
+    fill(visit, "Search", "batch_size=2..256 log; learning_rate=0.05..0.5 log")
+    expect(visit.page.get_by_label("Trials", exact=True)).to_be_visible()
+    fill(visit, "Trials", "3")
+    fill(visit, "Parallel jobs", "2")
+    fill(visit, "Budget in node hours", "1")
+    assert_fits(visit)
+    visit.picture("search-new")
+    visit.page.get_by_role("button", name="Launch 3 runs").click()
+    visit.keyed("series-launch-yes").get_by_role("button").click()
+
+    expect(visit.page).to_have_url(re.compile("series=s"))
+    expect(visit.page.get_by_text("3 of 3 cells ended · 3 valid")).to_be_visible(timeout=SERIES_MS)
+    visit.rest()
+    series = visit.page.url.split("series=")[1].split("&")[0]
+    trials = visit.rows("Trials")
+    assert [trial["State"] for trial in trials] == ["Valid"] * 3
+    assert_fits(visit)
+    assert axe_violations(visit) == []
+    for width, dark, locale in (
+        (1280, False, "en-US"),
+        (1280, True, "zh-CN"),
+        (1920, False, "zh-CN"),
+        (1920, True, "en-US"),
+    ):
+        other = window(console, width=width, dark=dark, locale=locale)
+        other.open(f"/series?series={series}")
+        other.picture(f"search-{width}-{'dark' if dark else 'light'}-{locale[:2]}")
+    best = max(trials, key=lambda trial: float(str(trial["Throughput"]).replace(",", "").split()[0]))
+    visit.keyed("clone-best").get_by_role("button").click()
+    expect(visit.page.get_by_role("heading", name="New run", exact=True)).to_be_visible()
+    expect(visit.page.get_by_label(re.compile("^batch_size"))).to_have_value(str(best["batch_size"]))
+    assert visit.troubles() == []

@@ -271,3 +271,92 @@ def test_values_that_cannot_be_read_are_an_error_beside_the_form(open_page: Open
     app = open_page("series", new="1", profile=paid, values="batch_size 16,32")
 
     assert "must be NAME=VALUE,VALUE" in texts(app)
+
+
+def searched(bench: SeriesBench) -> Series:
+    """A search of which two trials are measured and the third has failed."""
+    search = {"batch_size": "16..256 log", "learning_rate": "0.1,0.2"}
+    series = bench.launch(search=search, trials=4, name="batches")
+    for speed, state in ((200.0, RunState.COMPLETED), (300.0, RunState.COMPLETED), (1.0, RunState.FAILED)):
+        (run,) = bench.admit()
+        bench.end(run, speed, state=state)
+    return series
+
+
+def test_the_form_of_a_search_shows_its_limits_and_launches_its_trials(open_page: OpenPage, bench: SeriesBench) -> None:
+    plan = {"space": "batch_size=16..256 log", "trials": "5", "early": "1", "seed": "7", "sampler": "random"}
+    app = open_page("series", new="1", run_hours="0.5", budget="3", **plan)
+    shown, said = tables(app), texts(app)
+    labels = [field.label for field in app.number_input]
+
+    app.button(key="series-launch-button").click().run()
+    app.button(key="series-launch-yes").click().run()
+
+    assert "**5** runs · about **2.5** node hours" in said
+    assert "batch_size=16" in shown
+    assert "batch_size=256" in shown
+    assert "Trials" in labels
+    assert "Repeats" not in labels
+    (matrix,) = bench.core.series.page()
+    search = matrix.series.plan.search
+    assert search
+    assert (search.trials, search.early_stop, search.seed, search.sampler) == (5, True, 7, "random")
+    assert not app.exception
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ({"space": "batch_size=9..3"}, "is not below"),
+        ({"space": "batch_size"}, "must be NAME=LOW..HIGH"),
+        ({"space": "batch_size=16..256", "objective": "cost"}, "what a run costs is not known"),
+        ({"space": "batch_size=0..2048"}, "out of range"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused_beside_the_form(
+    open_page: OpenPage, query: dict[str, str], says: str
+) -> None:
+    app = open_page("series", new="1", **query)
+
+    assert says in texts(app)
+    assert [button for button in app.button if button.key == "series-launch-button"] == []
+    assert not app.exception
+
+
+def test_a_search_is_its_best_trial_a_chart_and_a_table_of_trials(open_page: OpenPage, bench: SeriesBench) -> None:
+    series = searched(bench)
+    best = bench.look(series).best
+    assert best
+
+    english = open_page("series", series=series.series_id)
+    chinese = open_page("series", series=series.series_id, lang="zh")
+
+    said, shown = texts(english), tables(english)
+    assert "batch\\_size=16..256 log; learning\\_rate=0.1,0.2 · sampler: TPE · objective: Throughput" in said
+    assert "**, 300 samples/s" in said
+    assert "measure the best again" in said
+    assert str(best.row.planned.parameters["batch_size"]) in shown
+    assert "Failed" in shown
+    assert "Repeatability" not in said, "single runs are no repeats"
+    assert "采样器：TPE（树形 Parzen 估计） · 优化目标：吞吐量" in texts(chinese)
+    assert {dot["axis"] for dot in drawn(english)} == {"batch_size", "learning_rate", "Throughput (samples/s)"}
+    assert not english.exception
+    assert not chinese.exception
+
+
+def test_the_best_trial_is_a_draft_with_one_click(open_page: OpenPage, bench: SeriesBench) -> None:
+    best = bench.look(searched(bench)).best
+    app = open_page("series", series=bench.core.series.newest(1)[0].series_id)
+
+    app.button(key="clone-best").click().run()
+
+    assert best
+    assert app.title[0].value == "New run"
+    batch_size = best.row.planned.parameters["batch_size"]
+    assert batch_size in [field.value for field in app.number_input], "the draft has its values"
+
+
+def test_a_search_is_listed_with_its_trials(open_page: OpenPage, bench: SeriesBench) -> None:
+    searched(bench)
+
+    assert "nodes\\: 1 · trials\\: 4" in texts(open_page("series"))

@@ -20,10 +20,12 @@ from aisbench_core.model import (
     MindSporeLevel,
     Mode,
     NewsKind,
+    Objective,
     Origin,
     RunPart,
     RunSort,
     RunState,
+    Sampler,
     SeriesState,
     SystemStatus,
     TrainingMode,
@@ -106,6 +108,8 @@ NAMED_BY_VALUES = (
     | _family("region", ["flavors", "engines", "pools", "files", "jobs"])
     | _family("series", [f"state_{each.name.lower()}" for each in SeriesState])
     | _family("series", [f"cell_{each.name.lower()}" for each in CellState])
+    | _family("series", [f"objective_{each.name.lower()}" for each in Objective])
+    | _family("series", [f"sampler_{each.name.lower()}" for each in Sampler])
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])

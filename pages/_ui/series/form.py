@@ -8,12 +8,13 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, money, nodes_and_cards, number
-from aisbench_core.model import RunSpec
+from aisbench_core.model import Objective, RunSpec, Sampler, SeriesRow
 from aisbench_core.series.planning import RowFinding, SeriesDraft
 from pages._ui.configure import confirmation, drafts
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.launch import MAX_HOURS, choose_profile
 from pages._ui.series.matrix import row_title
+from pages._ui.series.trials import objective_text, sampler_text
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.dialogs import Dialog
@@ -23,8 +24,11 @@ from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 EXAMPLE = "batch_size=16,32; learning_rate=0.1,0.2"
+SEARCH_EXAMPLE = "batch_size=16..256 log; learning_rate=0.01..1 log"
 
 MAX_REPEATS = 100.0
+MAX_TRIALS = 1000.0
+MAX_SEED = 2.0**32 - 1
 MAX_PARALLEL = 256.0
 MAX_NODE_HOURS = 10_000_000.0
 
@@ -87,8 +91,8 @@ def _answers(spec: RunSpec) -> Mapping[str, Any]:
         hint = t("series.hours_help")
         hours = url.number("run_hours", t("series.hours_per_run"), 1.0, MAX_HOURS, step=0.25, help=hint)
     with right:
-        hint = t("series.repeats_help")
-        repeats = url.number("repeats", t("series.repeats"), 3.0, MAX_REPEATS, step=1.0, help=hint)
+        searches = bool(st.query_params.get("space", "").strip())  # its field is below
+        how = _trials() if searches else _repeats()
         unset, hint = t("series.no_budget"), t("series.budget_help")
         budget = url.number("budget", t("series.budget"), None, MAX_NODE_HOURS, placeholder=unset, help=hint)
         name = url.text("title", t("series.name"), help=t("series.name_help"))
@@ -97,20 +101,51 @@ def _answers(spec: RunSpec) -> Mapping[str, Any]:
         chosen = url.choices("versions", t("series.versions"), versions, placeholder=unset, help=hint)
     return {
         "node_counts": counts or None,
-        "repeats": round(repeats),
         "parallel": round(parallel),
         "hours_per_run": hours,
         "budget": budget,
         "name": name,
         "versions": chosen,
-        "values": url.text("values", t("series.values_of"), placeholder=EXAMPLE, help=_values_help(spec)),
+        "values": url.text(
+            "values", t("series.values_of"), placeholder=EXAMPLE, help=_help(spec, "series.values_help")
+        ),
+        "search": url.text(
+            "space", t("series.search"), placeholder=SEARCH_EXAMPLE, help=_help(spec, "series.search_help")
+        ),
+        **(_search_answers() if searches else {}),
         "images": url.text("images", t("series.images"), help=t("series.images_help")),
+        **how,
     }
 
 
-def _values_help(spec: RunSpec) -> str:
+def _repeats() -> Mapping[str, Any]:
+    hint = t("series.repeats_help")
+    return {"repeats": round(url.number("repeats", t("series.repeats"), 3.0, MAX_REPEATS, step=1.0, help=hint))}
+
+
+def _trials() -> Mapping[str, Any]:
+    hint = t("series.trials_help")
+    return {"trials": round(url.number("trials", t("series.trials"), 12.0, MAX_TRIALS, step=1.0, help=hint))}
+
+
+def _search_answers() -> Mapping[str, Any]:
+    left, right = st.columns(2, vertical_alignment="bottom")
+    with left:
+        hint = t("series.objective_help")
+        objective = url.choice(
+            st.selectbox, "objective", t("series.objective"), list(Objective), objective_text, help=hint
+        )
+        seed = url.number("seed", t("series.seed"), 0.0, MAX_SEED, step=1.0, help=t("series.seed_help"))
+    with right:
+        hint = t("series.sampler_help")
+        sampler = url.choice(st.selectbox, "sampler", t("series.sampler"), list(Sampler), sampler_text, help=hint)
+        early = url.toggle("early", t("series.early_stop"), help=t("series.early_stop_help"))
+    return {"objective": objective, "sampler": sampler, "seed": round(seed), "early_stop": early}
+
+
+def _help(spec: RunSpec, key: str) -> str:
     names = core().workloads.get(spec.workload).edition(spec.framework_version).parameters
-    return t("series.values_help", names=plain(", ".join(names) or MISSING))
+    return t(key, names=plain(", ".join(names) or MISSING))
 
 
 def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
@@ -119,18 +154,10 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     budget = draft.plan.budget
     if budget is not None and draft.estimate.node_hours > budget:
         st.warning(t("series.too_small", budget=number(budget)), icon=":material/pause_circle:")
-    rows = [
-        {
-            t("series.cards"): nodes_and_cards(row.node_count, row.spec.cards_per_node),
-            t("series.runs"): draft.plan.repeats,
-            t("series.node_hours"): number(row.node_count * draft.plan.repeats * draft.plan.hours_per_run),
-            t("series.version"): row.spec.framework_version,
-            **({t("series.values_of"): row.parameters_text} if row.parameters else {}),
-            t("series.image"): row.spec.image_url or row.spec.engine_version,
-        }
-        for row in draft.rows
-    ]
-    show_table(rows, t("series.rows"))
+    rows = [_draft_row(draft, row) for row in draft.checked]
+    show_table(rows, t("series.limits" if draft.plan.search else "series.rows"))
+    if draft.plan.search:
+        st.caption(t("series.limits_about"))
     st.header(t("findings.title"))
     unchecked = list_flavors(profile)[1]
     if unchecked or not draft.findings:
@@ -143,6 +170,18 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     if st.button(label, key="series-launch-button", type="primary", icon=icon, width="stretch"):
         LAUNCH.open(secrets.token_hex(8))
     LAUNCH.show(t("series.launch_title"), _confirm_launch, spec, draft, profile)
+
+
+def _draft_row(draft: SeriesDraft, row: SeriesRow) -> dict[str, Any]:
+    runs, hours = draft.plan.repeats, draft.plan.hours_per_run
+    cards = {t("series.cards"): nodes_and_cards(row.node_count, row.spec.cards_per_node)}
+    effort = {t("series.runs"): runs, t("series.node_hours"): number(row.node_count * runs * hours)}
+    values = {t("series.values_of"): row.parameters_text} if row.parameters else {}
+    software = {
+        t("series.version"): row.spec.framework_version,
+        t("series.image"): row.spec.image_url or row.spec.engine_version,
+    }
+    return {**values, **cards, **software} if draft.plan.search else {**cards, **effort, **values, **software}
 
 
 def _estimate_text(draft: SeriesDraft) -> str:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from aisbench_core.formats import number
+from aisbench_core.model import ParameterSearch
 from aisbench_core.series.matrix import Matrix
 from pages._ui.leaderboard.board import MAX_COMPARED
 from pages._ui.series import matrix as tables
@@ -10,6 +11,7 @@ from pages._ui.series.comparison import show_against
 from pages._ui.series.form import MAX_NODE_HOURS
 from pages._ui.series.parallel import show_parallel
 from pages._ui.series.series_list import series_badge, series_facts, series_title, show_progress
+from pages._ui.series.trials import show_search_plan, show_trials
 from pages._ui.shell import navigation
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.dialogs import Dialog
@@ -69,21 +71,35 @@ def _series(series_id: str, had_ended: bool) -> None:
         series_badge(matrix)
         show_progress(matrix)
         _show_warnings(matrix)
-        tables.show_best(matrix)
-        show_parallel(matrix)
-        st.header(t("series.matrix"))
-        tables.show_matrix(matrix)
-        tables.show_spread(matrix)
-        st.header(t("series.statistics"))
-        tables.show_statistics(matrix)
-        st.header(t("repeatability.title"))
-        tables.show_series_verdicts(matrix)
+        if matrix.series.plan.search:
+            _show_search(matrix, matrix.series.plan.search)
+        else:
+            _show_grid(matrix)
         with st.expander(t("series.attempts"), expanded=matrix.lost > 0):
             tables.show_attempts(matrix)
         with st.expander(t("live.timeline")):
             _show_events(matrix)
         if not had_ended:
             st.caption(t("live.updated", at=when(core().clock(), "%H:%M:%S")))
+
+
+def _show_search(matrix: Matrix, search: ParameterSearch) -> None:
+    show_search_plan(matrix, search)
+    show_parallel(matrix)
+    st.header(t("series.trials"))
+    show_trials(matrix, search)
+
+
+def _show_grid(matrix: Matrix) -> None:
+    tables.show_best(matrix)
+    show_parallel(matrix)
+    st.header(t("series.matrix"))
+    tables.show_matrix(matrix)
+    tables.show_spread(matrix)
+    st.header(t("series.statistics"))
+    tables.show_statistics(matrix)
+    st.header(t("repeatability.title"))
+    tables.show_series_verdicts(matrix)
 
 
 def _sign(matrix: Matrix) -> str:

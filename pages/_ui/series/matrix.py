@@ -5,7 +5,7 @@ import streamlit as st
 
 from aisbench_core.formats import MISSING, duration, nodes_and_cards, number, percent
 from aisbench_core.model import CellState, SeriesRow
-from aisbench_core.series.matrix import Cell, Matrix, MatrixRow, Tried
+from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow, Tried
 from aisbench_core.warehouse.values import CheckLevel
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.validity import CHECKS, name_of, ruleset_of, show_check
@@ -28,6 +28,7 @@ SIGNS = {
     CellState.INVALID: (":material/report:", "orange"),
     CellState.FAILED: (":material/cancel:", "red"),
     CellState.STOPPED: (":material/stop_circle:", "gray"),
+    CellState.STOPPED_EARLY: (":material/content_cut:", "gray"),
     CellState.CANCELLED: (":material/block:", "gray"),
 }
 
@@ -57,7 +58,7 @@ def _cell_text(cell: Cell) -> str:
     attempt = cell.shown
     sign, colour = SIGNS[attempt.state]
     number_text = f" {t('series.attempt', number=attempt.number)}" if attempt.number > 1 else ""
-    text = f"{sign} :{colour}[{_state_text(attempt)}]{number_text}"
+    text = f"{sign} :{colour}[{state_text(attempt)}]{number_text}"
     if attempt.run is None:
         return text
     value = number(attempt.throughput) if attempt.state is CellState.VALID else t("series.open_run")
@@ -65,7 +66,7 @@ def _cell_text(cell: Cell) -> str:
     return f"{text} [{value}](live?run={attempt.run.run_id}&lang={t.language.value})"
 
 
-def _state_text(attempt: Tried) -> str:
+def state_text(attempt: Tried) -> str:
     """The cell's state; of an active one the run's, which says more."""
     if attempt.run and attempt.state is CellState.ACTIVE:
         return t(f"state.{attempt.run.state}")
@@ -110,11 +111,7 @@ def show_best(matrix: Matrix) -> None:
     best = matrix.best
     if best is None:
         return
-    facts = {"row": plain(row_title(best.row.planned)), "median": number(best.row.median, t.unit(best.row.unit))}
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(t("series.best", **facts) + (t("series.best_tied", count=best.tied) if best.tied else ""))
-        if best.row.typical and best.row.typical.run:
-            show_clone_button(best.row.typical.run.run_id, key="best")
+    show_best_row(best, "series.best", t("series.best_tied", count=best.tied) if best.tied else "")
     name, *others = matrix.series.plan.values
     points = [
         {
@@ -137,6 +134,15 @@ def show_best(matrix: Matrix) -> None:
         tooltip=[alt.Tooltip("row:N", title=t("series.row")), alt.Tooltip("median:Q", format=",.5~g")],
     )
     charts.draw(chart.properties(height=BEST_HEIGHT), text=t("series.best_chart", name=name))
+
+
+def show_best_row(best: BestRow, key: str, more: str = "") -> None:
+    """The best row in the words of `key`, and the button that makes a draft of it."""
+    facts = {"row": plain(row_title(best.row.planned)), "value": number(best.value, t.unit(best.unit))}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(t(key, **facts) + more)
+        if best.row.typical and best.row.typical.run:
+            show_clone_button(best.row.typical.run.run_id, key="best")
 
 
 def show_statistics(matrix: Matrix) -> None:
@@ -215,7 +221,7 @@ def _attempt(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, object]:
         t("series.row"): row_title(row.planned),
         t("series.repeat_head"): cell.repeat,
         t("series.attempt_head"): attempt.number,
-        t("series.state"): _state_text(attempt),
+        t("series.state"): state_text(attempt),
         t("series.value"): number(attempt.throughput, attempt.unit),
         t("series.began"): when(run.started_at if run else None),
         t("series.took"): duration(run.duration_s if run else None),

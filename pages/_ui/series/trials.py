@@ -1,0 +1,71 @@
+"""A series that searches: how, its best trial, and a table of all trials whose values are chosen."""
+
+import streamlit as st
+
+from aisbench_core.formats import duration, number
+from aisbench_core.model import Objective, ParameterSearch, Range, Sampler
+from aisbench_core.model.search import Values
+from aisbench_core.series.matrix import Cell, Matrix, MatrixRow
+from pages._ui.series.matrix import VISIBLE, show_best_row, state_text
+from pages._ui.shell.errors import plain
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+
+def objective_text(objective: Objective) -> str:
+    """In words."""
+    return t(f"series.objective_{objective.name.lower()}")
+
+
+def sampler_text(sampler: Sampler) -> str:
+    """In words."""
+    return t(f"series.sampler_{sampler.name.lower()}")
+
+
+def objective_head(search: ParameterSearch) -> str:
+    """The objective with its unit, as the head of a column or an axis."""
+    return f"{objective_text(search.objective)} ({t.unit(search.unit)})" if search.unit else t("series.value")
+
+
+def show_search_plan(matrix: Matrix, search: ParameterSearch) -> None:
+    """What is searched and how, and the best trial so far."""
+    space = "; ".join(f"{name}={_values_text(values)}" for name, values in search.space.items())
+    facts = {"space": plain(space), "sampler": sampler_text(search.sampler), "seed": search.seed}
+    early = t("series.searched_early") if search.early_stop else ""
+    st.caption(t("series.searched", objective=objective_text(search.objective), **facts) + early)
+    if matrix.best:
+        show_best_row(matrix.best, "series.best_trial")
+        st.caption(t("series.best_trial_about"))
+
+
+def show_trials(matrix: Matrix, search: ParameterSearch) -> None:
+    """A row for each trial whose values are chosen, with the reason if it ended without a value."""
+    chosen = [(row, cell) for row in matrix.rows for cell in row.cells if row.planned.parameters]
+    if not chosen:
+        st.caption(t("series.no_attempts"))
+        return
+    rows = [_trial(matrix, search, row, cell) for row, cell in chosen]
+    show_table(rows, t("series.trials"), widths={t("series.detail"): "large"}, visible=VISIBLE)
+
+
+def _trial(matrix: Matrix, search: ParameterSearch, row: MatrixRow, cell: Cell) -> dict[str, object]:
+    run, plan = cell.shown.run, matrix.series.plan
+    nodes = {t("series.counts"): row.planned.node_count} if len(plan.node_counts) > 1 else {}
+    image = {t("series.image"): row.planned.image} if len(plan.images) > 1 else {}
+    unit = {} if search.objective is Objective.THROUGHPUT else {objective_head(search): number(row.objective)}
+    return {
+        t("series.trial"): cell.index,
+        **nodes,
+        **image,
+        **row.planned.parameters,
+        t("series.state"): state_text(cell.shown),
+        **unit,
+        t("series.value"): number(row.median, t.unit(row.unit)) if row.median is not None else number(None),
+        t("series.took"): duration(run.duration_s if run else None),
+        t("series.run"): run.run_id if run else "",
+        t("series.detail"): t.detail(run) if run else "",
+    }
+
+
+def _values_text(values: Values) -> str:
+    return values.text if isinstance(values, Range) else ",".join(map(str, values))
