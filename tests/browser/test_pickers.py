@@ -74,11 +74,15 @@ def test_dataset_pool_image_and_checkpoint_are_picked_by_clicking_only(
     click(visit, page.get_by_text("More: name, code, image, limits"))
     click(visit, visit.keyed("choose-engine").get_by_role("button", name="Choose"))
     click(visit, visit.keyed("choose-engine-0").get_by_role("button"))
+    click(visit, visit.keyed("choose-image_url").get_by_role("button", name="Choose"))
+    for name in ("sandbox-team", "bench/resnet", "v2"):
+        click(visit, page.get_by_role("button", name=name, exact=True))
     visit.pick(page.get_by_label("Resume from", exact=True), re.compile(EARLIER))
 
     spec = stored(console.data_dir)
     assert [(each.name, each.path) for each in spec.inputs] == [("data_url", f"/{region.bucket}/sets/digits/")]
     assert spec.pool_id == POOL
     assert (spec.engine_name, spec.engine_version) != ("", "")
+    assert spec.image_url == "sandbox-team/bench/resnet:v2"
     assert spec.resume_from == EARLIER
     assert visit.troubles() == []

@@ -222,9 +222,10 @@ def _more(form: Form) -> None:
     with right:
         for field in ("engine_name", "engine_version", "image_url", "command", "conda_env", "algorithm"):
             text_field(form, field)
-            if field == "image_url":
+            if field == "engine_version":
+                show_engine_picker(form.profile, changing(_with_engine))
+            elif field == "image_url":
                 show_image_picker(form.profile, storing("image_url"))
-        show_engine_picker(form.profile, changing(_with_engine))
         text_field(form, "working_dir")
     with left:
         text_field(form, "local_code_dir")

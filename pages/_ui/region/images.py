@@ -1,46 +1,53 @@
 """The images that the account keeps in SWR: an organisation, its images, and the versions of one."""
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from aisbench_core.formats import size
 from aisbench_core.model import ImageVersion, Repository
-from pages._ui.region.answers import show_answer
+from pages._ui.region.answers import query_region, show_answer
 from pages._ui.region.resources import search, show_rows
 from pages._ui.shell import url
 from pages._ui.shell.core import core
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
 
+Row = TypeVar("Row")
+
 
 def show_images(profile: str) -> None:
     """Images by organisation; of a chosen one its versions, with the names for a spec."""
-    organisations = show_answer(core().region_resources.organisations, profile)
-    if organisations is None:
-        return
+    resources = core().region_resources
+    organisations = _listed(resources.organisations, profile)
     if not organisations:
-        st.info(t("region.no_organisations"), icon=":material/bedtime:")
+        if organisations is not None:
+            st.info(t("region.no_organisations"), icon=":material/bedtime:")
         return
-    names = [organisation.name for organisation in organisations]
-    resets = ["repository", "page", "q"]
-    organisation = url.choice(st.selectbox, "organisation", t("region.organisation"), names, resets=resets, width=320)
-    repositories = show_answer(core().region_resources.repositories, profile, organisation)
-    if not repositories:
-        if repositories is not None:
-            st.info(t("region.nothing"), icon=":material/bedtime:")
+    left, right = st.columns(2)
+    with left:
+        names = [organisation.name for organisation in organisations]
+        resets = ["repository", "page", "q"]
+        organisation = url.choice(st.selectbox, "organisation", t("region.organisation"), names, resets=resets)
+    repositories = _listed(resources.repositories, profile, organisation)
+    if repositories is None:
         return
     titles = {"": t("region.all_images"), **{repository.name: repository.name for repository in repositories}}
-    resets = ["page", "q"]
-    chosen = url.choice(
-        st.selectbox, "repository", t("region.image"), titles, titles.__getitem__, resets=resets, width=480
-    )
+    with right:
+        resets = ["page", "q"]
+        chosen = url.choice(st.selectbox, "repository", t("region.image"), titles, titles.__getitem__, resets=resets)
     if not chosen:
+        show_answer(resources.repositories, profile, organisation)
         show_rows(search(repositories, lambda image: (image.name,)), _repository_row, t("region.images"))
-        return
-    versions = show_answer(core().region_resources.versions, profile, organisation, chosen)
-    if versions is not None:
+    elif versions := show_answer(resources.versions, profile, organisation, chosen):
         show_rows(search(versions, lambda version: (version.tag,)), _version_row, t("region.versions"))
+
+
+def _listed(query: Callable[..., Sequence[Row]], *args: str) -> Sequence[Row] | None:
+    """What there is to choose from, without the time and *Refresh*, which belong to the table below."""
+    answer = query_region(query, *args)
+    return show_answer(query, *args) if answer.error else answer.value
 
 
 def _repository_row(repository: Repository) -> dict[str, Any]:
