@@ -58,7 +58,8 @@ screenshots: $(INSTALLED_TEST) browser ## take the README's pictures anew
 format: $(INSTALLED_TEST) ## bring all files into the common style
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
 
-# Each lock holds what the ones before it do not: run, then what an extra adds.
+# Each lock holds what the ones before it do not: run, then what an extra adds. What an earlier lock holds on some systems only
+# (colorama: on Windows) may be needed on all of them by a later one, so it is listed again.
 lock: ## write requirements/*.lock anew, after a change of constraints.txt or pyproject.toml
 	@test -x .bench/uv/bin/uv || { $(PYTHON) -m venv .bench/uv && .bench/uv/bin/pip install --quiet uv==0.13.9; }
 	@set -e; listed="--no-emit-package=aisbench-console"; \
@@ -69,7 +70,7 @@ lock: ## write requirements/*.lock anew, after a change of constraints.txt or py
 	compile mlflow tests/bench/mlflow.txt; \
 	for name in run:--extra=pdf,search test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
 		compile $${name%%:*} --constraint constraints.txt $$listed $$(echo $${name#*:} | sed 's/,/ --extra=/g') pyproject.toml; \
-		listed="$$listed $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package=\1/p' requirements/$${name%%:*}.lock | tr '\n' ' ')"; \
+		listed="$$listed $$(sed -n 's/^\([^ =]*\)==[^;]*$$/--no-emit-package=\1/p' requirements/$${name%%:*}.lock | tr '\n' ' ')"; \
 	done
 
 clean: ## remove what set-up made; data/ stays

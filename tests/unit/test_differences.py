@@ -105,7 +105,15 @@ def test_the_inputs_differ_like_the_outputs() -> None:
 
 
 # What cannot change a result, and what is compared as something else: the code's hash, and how outputs are handled.
-CANNOT_CHANGE_A_RESULT = {"name", "description", "log_path", "imported", "auto_stop_hours", "priority"}
+CANNOT_CHANGE_A_RESULT = {
+    "name",
+    "description",
+    "log_path",
+    "imported",
+    "auto_stop_hours",
+    "stop_when_stalled_minutes",
+    "priority",
+}
 COMPARED_OTHERWISE = {"code_dir", "engine_name"}
 
 

@@ -59,6 +59,16 @@ def covering(lock: str) -> dict[str, str]:
     return pins(lock) if lock in ("build", "mlflow") else pins("run") | pins(lock)
 
 
+def pinned_here(*names: str) -> dict[str, str]:
+    """Version by name of what pip installs from these locks on this system."""
+    pinned = (Requirement(requirement) for name in names for requirement, *_ in entries(name))
+    return {
+        canonicalize_name(each.name): str(each.specifier).removeprefix("==")
+        for each in pinned
+        if each.marker is None or each.marker.evaluate()
+    }
+
+
 def test_there_is_no_other_lock() -> None:
     assert {file.stem for file in LOCKS.glob("*.lock")} == set(NAMES)
 
@@ -95,12 +105,10 @@ def test_the_locks_hold_all_that_pyproject_asks_for() -> None:
 
 
 def test_what_is_installed_here_is_in_the_locks_with_all_that_it_asks_for() -> None:
-    locked = covering("test")
-    here = [Requirement(requirement) for lock in ("run", "test") for requirement, *_ in entries(lock)]
-    names = [canonicalize_name(each.name) for each in here if each.marker is None or each.marker.evaluate()]
+    locked = pinned_here("run", "test")
 
-    assert {name: version(name) for name in names} == {name: locked[name] for name in names}
-    for text in (text for name in names for text in requires(name) or ()):
+    assert {name: version(name) for name in locked} == locked
+    for text in (text for name in locked for text in requires(name) or ()):
         wanted = Requirement(text)
         if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
             assert wanted.specifier.contains(locked[canonicalize_name(wanted.name)], prereleases=True), text
