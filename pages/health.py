@@ -20,3 +20,4 @@ if profile:
 health.show_sizes(report)
 if profile:
     health.show_profile_health(profile)
+health.show_versions()

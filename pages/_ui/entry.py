@@ -9,6 +9,7 @@ from aisbench_core.private_files import require_writable
 from pages._ui.search import show_search, show_search_button
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import PageEnd, errors_shown
+from pages._ui.shell.layout import install_layout, scripts
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
 from pages._ui.shell.row_keys import install_row_keys
@@ -43,6 +44,7 @@ def start() -> None:
 
 # An emoji, because Streamlit would fetch the Material icon of a page from another host for the browser's tab.
 st.set_page_config(page_icon="📊", layout="wide")
+install_layout()
 st.logo(Path(__file__).with_name("logo.svg"), size="large")
 with errors_shown():
     choose_language(core().settings.language)
@@ -54,9 +56,10 @@ with st.sidebar:
     show_languages()
     with errors_shown():
         show_processes()
-install_row_keys()
-install_table_keys()
-install_named_zones()
+with scripts():
+    install_row_keys()
+    install_table_keys()
+    install_named_zones()
 with loaded(page.url_path), errors_shown(), suppress(PageEnd):
     # Before the page runs: the first thing that it stores would fail with an error that explains nothing.
     if page.url_path in STORING:

@@ -31,6 +31,11 @@ FIELD_PX = 40
 CHART_PX = 240
 """A chart's picture without what stands below its axis."""
 
+CUT = """values => values
+    .map(value => [value, ...value.querySelectorAll("*")].find(part => part.scrollWidth > part.clientWidth + 1))
+    .filter(Boolean).map(part => part.textContent)"""
+"""The texts of numbers that end with an ellipsis."""
+
 MANY = 200
 MOST = 20_000
 COUNTS = (1, MANY, MOST)
@@ -92,7 +97,7 @@ ACTIONS = {
     "live": "Clone into a draft",
     "series": "New series",
     "leaderboard": "Filters",
-    "configuration": "Run in the middle",
+    "configuration": "Median run",
     "compare": "Clone into a draft",
     "compare-groups": "Clone into a draft",
     "scaling": "Saved views",
@@ -135,6 +140,42 @@ def test_the_main_answer_of_each_page_stands_above_the_fold(grown: OpenGrown, wi
 
     assert below == []
     assert visit.troubles() == []
+
+
+@pytest.mark.parametrize(
+    ("address", "alt", "titles"),
+    [
+        ("/leaderboard?show=runs", "Table of runs", {"Run", "Throughput (samples/s)", "Flavor"}),
+        ("/leaderboard?show=groups", "Leaderboard table", {"Rank", "Median (samples/s)", "Change"}),
+        ("/history", "All benchmark configurations", {"Verdict", "Change", "Candidate", "Baseline"}),
+    ],
+)
+def test_a_table_shows_its_answer_without_scrolling_sideways(
+    grown: OpenGrown, window: OpenWindow, address: str, alt: str, titles: set[str]
+) -> None:
+    visit = window(grown(MOST))
+
+    visit.open(address)
+
+    assert titles <= set(visit.rows(alt)[0])
+    assert visit.troubles() == []
+
+
+def test_numbers_at_the_top_are_whole_and_stand_in_pairs_on_a_phone(grown: OpenGrown, window: OpenWindow) -> None:
+    console = grown(MOST)
+    visit = window(console)
+
+    for address in ("/home", addresses(console)["configuration"]):
+        visit.open(address)
+        values = visit.page.get_by_test_id("stMetricValue")
+        assert values.evaluate_all(CUT) == []
+        visit.widen(PHONE)
+        assert values.evaluate_all(CUT) == []
+        first, second = values.nth(0).bounding_box(), values.nth(1).bounding_box()
+        assert first
+        assert second
+        assert first["y"] == second["y"]
+        visit.widen(1280)
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

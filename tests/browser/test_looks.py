@@ -29,6 +29,9 @@ PEOPLE: dict[str, dict[str, Any]] = {
 FIRST_ROW_PX = 400
 """Where the first row of the leaderboard ends at the latest, in a window of 1280 pixels."""
 
+TITLE_PX = 64
+"""Where titles begin: Streamlit's header ends at 60 pixels."""
+
 LINE_PX = 48
 """Height of one line of controls."""
 
@@ -125,6 +128,23 @@ def test_every_page_looks_right_after_a_while(full: ConsoleProcess, window: Open
     visit.open(FULL_PAGES[name])
 
     assert_looks_right(visit, f"full-{name}-{person}")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_all_titles_stand_at_one_height_just_below_the_header(
+    full: ConsoleProcess, window: OpenWindow, width: int
+) -> None:
+    visit = window(full, width=width)
+    heights = {}
+
+    for name, address in FULL_PAGES.items():
+        visit.open(address)
+        box = visit.page.get_by_role("heading", level=1).bounding_box()
+        assert box
+        heights[name] = box["y"]
+
+    assert set(heights.values()) == {heights["home"]}, heights
+    assert heights["home"] <= TITLE_PX
 
 
 def test_the_first_row_of_the_leaderboard_stands_above_the_fold(full: ConsoleProcess, window: OpenWindow) -> None:

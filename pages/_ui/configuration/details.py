@@ -1,5 +1,7 @@
 """The parts of the page of one benchmark configuration; the URL names it by any of its runs."""
 
+from typing import Any
+
 import streamlit as st
 
 from aisbench_core.formats import MISSING, money, nodes_and_cards, number, signed
@@ -9,12 +11,11 @@ from aisbench_core.warehouse.answers.boards import BoardRow, hardware
 from aisbench_core.warehouse.answers.histories import Trend, TrendRow
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.history import trend_charts
-from pages._ui.history.choice import SIGNS
-from pages._ui.home.changes import BADGES
-from pages._ui.leaderboard.rows import run_cells
+from pages._ui.history.choice import BADGES, SIGNS
+from pages._ui.leaderboard.rows import at_least_zero, run_cells
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
-from pages._ui.shell import charts, navigation
+from pages._ui.shell import charts, layout, navigation
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import end_page, plain
 from pages._ui.shell.filters import region_key
@@ -60,7 +61,7 @@ def show_configuration() -> None:
         _show_scaling(newest)
     st.header(t("configuration.runs"))
     show_openable(
-        [run_cells(run, row.throughput_unit) for run in found.runs], t("configuration.runs"),
+        [_run_cells(run) for run in found.runs], t("configuration.runs"),
         navigation.LIVE, [{"run": run.run_id} for run in found.runs], key="configuration-runs", visible=VISIBLE,
     )  # fmt: skip
     if found.total > len(found.runs):
@@ -70,20 +71,26 @@ def show_configuration() -> None:
     _show_system(row)
 
 
+def _run_cells(run: RunRow) -> dict[str, Any]:
+    """What runs of one configuration have in common stands above."""
+    shared = {t(f"board.{name}") for name in ("model", "version", "flavor", "block_size", "origin", "data")}
+    return {title: cell for title, cell in run_cells(run, run.throughput_unit).items() if title not in shared}
+
+
 def _show_numbers(found: BoardRowDetails) -> None:
     row, unit = found.row, t.unit(found.row.throughput_unit)
     values = (
         (number(row.throughput), None),
         (number(row.per_card), None),
-        (f"{row.rank} / {found.ranked}" if row.rank else MISSING, t("board.rank_about")),
+        (row.rank or MISSING, t("board.rank_about")),
         (_relation(row, found.best), t("configuration.relation_help")),
         (f"{row.runs} / {found.total}", t("configuration.valid_help")),
     )
-    for column, name, (value, help_text) in zip(st.columns(len(values)), NUMBERS, values, strict=True):
-        label = t(f"configuration.{name}")
+    for (name, column), (value, help_text) in zip(layout.tiles(NUMBERS).items(), values, strict=True):
+        label = t(f"configuration.{name}", ranked=f"{found.ranked:,}")
         column.metric(t.with_unit(label, unit) if name in RATES else label, value, border=True, help=help_text)
     if row.ci_low is not None and row.ci_high is not None:
-        low, high = number(row.ci_low), number(row.ci_high, unit)
+        low, high = number(at_least_zero(row.ci_low)), number(row.ci_high, unit)
         st.caption(t("configuration.interval", low=low, high=high))
 
 

@@ -17,7 +17,7 @@ from aisbench_core.warehouse.values import BoardQuery, RegionFacts
 from pages._ui.home.changes import show_changed
 from pages._ui.runs import cards
 from pages._ui.runs.job_details import show_alert_badge
-from pages._ui.shell import navigation
+from pages._ui.shell import layout, navigation
 from pages._ui.shell.core import cached, core, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.filters import region_key
@@ -63,7 +63,7 @@ def _refreshed(region: RegionFacts | None) -> None:
             query = BoardQuery(region.region, rehearsal=region.rehearsal)
             activity = cached(core().warehouse.activity, query, _midnight(days=DAYS - 1))
             with verdicts:
-                tiles = dict(zip(TILES, st.columns(len(TILES)), strict=True))
+                tiles = layout.tiles(TILES)
                 _count_launches(tiles, launches)
                 _count_hours(tiles, activity.usage, rehearsal=region.rehearsal)
             _show_records(activity, region)

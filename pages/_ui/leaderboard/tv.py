@@ -27,6 +27,7 @@ ROWS = 5  # of each benchmark: more cannot be read from across a room
 CONTROLS = "tv-controls"
 _STYLE = f"""<style>
     html {{ font-size: max(14px, 1.25vw); }}
+    div[data-testid="stMainBlockContainer"] {{ padding: 1rem 2rem; }}
     [data-testid="stTable"] :is(td, th) {{ font-size: 1rem; white-space: nowrap; }}
     [data-testid="stSidebar"], [data-testid="stHeader"], [data-testid="stExpandSidebarButton"], .st-key-{CONTROLS} {{
         display: none;

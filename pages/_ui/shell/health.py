@@ -29,6 +29,10 @@ def show_console() -> None:
         st.markdown(t("health.listens", address=plain(address), port=port))
     else:
         st.error(t("health.open", address=plain(address), port=port), icon=":material/lock_open:")
+
+
+def show_versions() -> None:
+    """What runs here: last, as it only matters to who reports a bug."""
     versions = [f"{name} {version(name)}" for name in LIBRARIES]
     st.caption(" · ".join([*versions, f"Python {platform.python_version()}"]))
 
