@@ -1,5 +1,6 @@
 """Formats values for people: the same on pages, in the command line and in reports."""
 
+import math
 import re
 
 # Stands for what was not measured, or is not known.
@@ -39,9 +40,15 @@ def signed(change: float | None, digits: int = 2) -> str:
     return MISSING if change is None else f"{round(change * 100, digits) + 0.0:+.{digits}f} %"
 
 
-def difference(value: float) -> str:
+def change_digits(change: float) -> int:
+    """How many decimals a relative change needs in percent: one, or more for a small one, which is not 0.0 %."""
+    share = abs(100 * change)
+    return 1 if share >= 0.05 or not share else min(4, 1 - math.floor(math.log10(share)))
+
+
+def difference(value: float, digits: int = DIGITS) -> str:
     """A difference with its sign: +1,234 or -3.4."""
-    return f"{'-' if value < 0 else '+'}{number(abs(value))}" if value else "±0"
+    return f"{'-' if value < 0 else '+'}{number(abs(value), digits=digits)}" if value else "±0"
 
 
 def p_value(value: float | None) -> str:

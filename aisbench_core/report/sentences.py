@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from aisbench_core.formats import signed
+from aisbench_core.formats import change_digits, signed
 from aisbench_core.messages import Message
 from aisbench_core.statistics.difference import MeanDifference
 
@@ -35,7 +35,9 @@ def difference_sentence(size: MeanDifference, candidate: Side, baseline: Side, p
             **counts,
         )
     near, far = sorted((abs(low), abs(high)))
-    values = {"change": f"{100 * abs(size.change):.1f} %", "interval": f"{100 * near:.1f}–{100 * far:.1f} %"}
+    digits = change_digits(size.change)
+    change, interval = f"{100 * abs(size.change):.{digits}f} %", f"{100 * near:.{digits}f}–{100 * far:.{digits}f} %"
+    values = {"change": change, "interval": interval}
     if high < 0:
         return Message(
             "{candidate} is {change} slower{per} than {baseline}{on}"

@@ -54,14 +54,14 @@ def test_filters_come_from_the_url_and_go_there(open_page: OpenPage, used: Path)
 
     app.multiselect(key="nodes").set_value([4]).run()
 
-    assert list(table(app)["Nodes × cards"]) == ["4 × 8"]
+    assert list(table(app)["Size"]) == ["4 × 8"]
     assert app.query_params["nodes"] in ("4", ["4"])
 
 
 def test_all_rows_are_sorted_and_searched_not_only_those_of_the_page(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("leaderboard", sort="node_count", order="up", size="50")
-    assert list(table(app)["Nodes × cards"])[-1] == "4 × 8"
+    assert list(table(app)["Size"])[-1] == "4 × 8"
 
     app.selectbox(key="sort").set_value("framework_version").run()
     app.selectbox(key="order").set_value("down").run()
@@ -130,7 +130,7 @@ def test_chosen_rows_lead_to_a_comparison(open_page: OpenPage, used: Path) -> No
 def test_chosen_rows_of_the_leaderboard_are_compared_as_rows(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("leaderboard", show="groups")
-    rows = list(table(app)["Nodes × cards"])
+    rows = list(table(app)["Size"])
     chosen = [rows.index("1 × 8", rows.index("1 × 8") + 1), rows.index("2 × 8")]
 
     app.session_state["groups"] = {"selection": {"rows": chosen, "columns": [], "cells": []}}
@@ -141,7 +141,9 @@ def test_chosen_rows_of_the_leaderboard_are_compared_as_rows(open_page: OpenPage
     compared = open_page("compare", ids=["run-n1-0", "run-n2-1"], by="rows")
     metrics = next(each.value for each in compared.dataframe if "Metric" in each.value).set_index("Metric")
     assert metrics.loc["Throughput (samples/s)"].iloc[0] == "8,000"
-    assert metrics.loc["Throughput (samples/s)"].iloc[1].startswith("15,650 ")
+    assert metrics.loc["Throughput (samples/s)"].iloc[1] == "15,650 (×1.956, +7,650)"
+    assert list(metrics.columns) == ["1 × 8", "2 × 8"], "configurations are named by what distinguishes them"
+    assert "Nodes: 1 in 1 × 8; 2 in 2 × 8." in texts(compared).replace("\\", "")
     assert "medians of its valid runs (in order: 3, 2)" in texts(compared)
 
 

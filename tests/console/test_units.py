@@ -65,7 +65,7 @@ def test_compare_gives_the_difference_beside_the_ratio(open_page: OpenPage, used
     app = open_page("compare", ids=["run-n1-0", "run-n1-1"])
 
     metrics = table(app, 0).set_index("Metric")
-    assert list(metrics.loc["→ Throughput (samples/s)"]) == ["7,900", "8,000 (×1.0127, +100)"]
+    assert list(metrics.loc["→ Throughput (samples/s)"]) == ["7,900", "8,000 (×1.013, +100)"]
     assert list(metrics.loc["Accuracy"]) == ["76 %", "76 % (×1, +0.00 points)"]
 
 

@@ -203,10 +203,13 @@ def test_a_ratio_has_no_negative_end_and_a_small_difference_is_none() -> None:
     one, other = Side("a", "r2.1", "8 × 8 snt9b", 3), Side("b", "r2.0", "8 × 8 snt9b", 3)
     wide = difference([100.0, 300.0, 10.0], [50.0, 1.0, 20.0])
     small = difference([100.0, 101.0, 99.0], [100.0, 101.5, 99.0])
+    tiny = difference([1000.0, 1000.01, 999.99], [999.8, 999.81, 999.79])
     assert wide is not None
     assert small is not None
+    assert tiny is not None
 
     assert wide.ratio[1] > 0
+    assert "r2.1 is 0.020 % slower than r2.0" in str(difference_sentence(tiny, one, other)), "0.0 % would say nothing"
     assert str(difference_sentence(small, one, other)).startswith("No difference between r2.1 and r2.0 on 8 × 8 snt9b")
 
 

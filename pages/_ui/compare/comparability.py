@@ -7,6 +7,7 @@ import streamlit as st
 from aisbench_core.formats import MISSING, clipped
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.answers.compared import Comparability, Comparison, FieldValues
+from pages._ui.compare.names import names_of
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
 
@@ -75,9 +76,10 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
 
 def _values(comparison: Comparison, field: FieldValues | None) -> str:
     """Each value with the runs that have it, the baseline's first."""
+    names = names_of(comparison)
     runs: dict[str, list[str]] = {}
     for run, value in zip(comparison.runs, field.values if field else (), strict=False):
-        runs.setdefault(field_text(value), []).append(run.run_id)
+        runs.setdefault(field_text(value), []).append(names[run.run_id])
     return "; ".join(
         t("why.value", value=plain(clipped(value, MAX_LETTERS)), runs=plain(", ".join(ids)))
         for value, ids in runs.items()

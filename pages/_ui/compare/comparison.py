@@ -1,16 +1,18 @@
 """The comparison's parts: which runs, differences, metrics, charts and scaling."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, difference, number, percent
+from aisbench_core.formats import clipped, difference, nodes_and_cards, number, percent
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.answers.histories import Trend
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.compare.comparability import field_name, field_text
+from pages._ui.compare.names import names_of
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard.board import MAX_COMPARED, MIN_COMPARED
 from pages._ui.runs.ranks import show_ranks
@@ -32,13 +34,14 @@ def choose_runs() -> list[str]:
     """The runs to compare, the baseline first; where there are too few, a hint."""
     named = dict.fromkeys(st.query_params.get_all("ids"))
     recorded = cached(core().warehouse.recorded, tuple(named)) if named else frozenset()
-    recent = _recent()
-    options = list(dict.fromkeys([*(run_id for run_id in named if run_id in recorded), *recent]))
+    chosen = {run_id: cached(core().warehouse.run, run_id) for run_id in [*named][:MAX_COMPARED] if run_id in recorded}
+    rows = _recent() | {run_id: row for run_id, row in chosen.items() if row}
+    options = list(dict.fromkeys([*(run_id for run_id in named if run_id in recorded), *rows]))
     run_ids = url.choices(
         "ids",
         t("compare.runs"),
         options,
-        lambda run_id: _run_title(recent[run_id]) if run_id in recent else run_id,
+        lambda run_id: _run_title(rows[run_id]) if run_id in rows else run_id,
         most=MAX_COMPARED,
         help=t("compare.runs_help"),
         placeholder=t("compare.pick"),
@@ -57,10 +60,11 @@ def _recent() -> dict[str, RunRow]:
 
 
 def _run_title(row: RunRow) -> str:
-    size = t("runs.size", nodes=row.node_count or MISSING, cards=row.cards_per_node or MISSING)
-    origin = f" · {t('origin.imported')}" if row.origin is Origin.IMPORTED else ""
-    at = when(row.created_at, "%m-%d %H:%M")
-    return f"{row.run_id} · {row.model} · {row.framework_version} · {size} · {at}{origin}"
+    """Two of them beside each other in a window of 1280 pixels. Ids of launched runs begin with their time."""
+    size = nodes_and_cards(row.node_count, row.cards_per_node)
+    is_imported = row.origin is Origin.IMPORTED
+    origin = (t("origin.imported"), when(row.created_at, "%m-%d %H:%M")) if is_imported else ()
+    return " · ".join(filter(None, (row.run_id, clipped(row.model), clipped(row.framework_version), size, *origin)))
 
 
 def choose_compared() -> ComparedBy:
@@ -92,19 +96,15 @@ def show_differences(comparison: Comparison) -> None:
 
 
 def _cells(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[str, str]:
-    values = zip(comparison.runs, field.values, strict=True)
+    values = zip(names_of(comparison).values(), field.values, strict=True)
     marked = {"≠": mark} if mark else {}
-    return (
-        {t("compare.field"): field_name(field.field)}
-        | marked
-        | {run.run_id: field_text(value) for run, value in values}
-    )
+    return {t("compare.field"): field_name(field.field)} | marked | {name: field_text(value) for name, value in values}
 
 
 def show_metrics(comparison: Comparison) -> None:
     """Each metric of each run, with its ratio to the baseline where there is one."""
     st.header(t("compare.metrics"))
-    rows = [_metric_cells(metric, comparison.runs) for metric in comparison.metrics]
+    rows = [_metric_cells(metric, comparison.runs, names_of(comparison)) for metric in comparison.metrics]
     show_side_by_side(rows, t("compare.metrics"))
     st.caption(t("compare.metrics_legend"))
     if comparison.by is ComparedBy.ROWS:
@@ -112,10 +112,10 @@ def show_metrics(comparison: Comparison) -> None:
         st.caption(t("compare.of_rows", runs=", ".join(map(str, counts))))
 
 
-def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...]) -> dict[str, Any]:
+def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], names: Mapping[str, str]) -> dict[str, Any]:
     mark = "→ " if metric.decides else ""
     return {t("compare.metric"): mark + charts.metric_title(metric)} | {
-        run.run_id: _metric_text(metric, value, run) for run, value in zip(runs, metric.values, strict=True)
+        names[run.run_id]: _metric_text(metric, value, run) for run, value in zip(runs, metric.values, strict=True)
     }
 
 
@@ -126,8 +126,10 @@ def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow) -> s
     text = percent(value.value) if is_share else number(value.value, unit)
     if value is metric.values[0] or value.difference is None:
         return text
-    change = t("compare.points", points=f"{value.difference * 100:+.2f}") if is_share else difference(value.difference)
-    return f"{text} ({change})" if value.ratio is None else f"{text} (×{number(value.ratio)}, {change})"
+    change = (
+        t("compare.points", points=f"{value.difference * 100:+.2f}") if is_share else difference(value.difference, 3)
+    )
+    return f"{text} ({change})" if value.ratio is None else f"{text} (×{number(value.ratio, digits=4)}, {change})"
 
 
 def show_metric_charts(comparison: Comparison) -> None:
@@ -139,7 +141,9 @@ def show_metric_charts(comparison: Comparison) -> None:
     elif all(cell.value is None for cell in deciding.values):
         st.caption(t("compare.not_measured"))
     else:
-        charts.draw(charts.compared_bars(comparison.runs, deciding), text=charts.metric_title(deciding))
+        charts.draw(
+            charts.compared_bars(comparison.runs, deciding, names_of(comparison)), text=charts.metric_title(deciding)
+        )
     st.header(t("compare.cards"))
     if 0 < max(map(len, comparison.rank_results.values()), default=0) <= charts.DOTS:
         for unit, runs in charts.by_unit(comparison.runs).items():

@@ -9,6 +9,7 @@ import streamlit as st
 from aisbench_core.formats import MISSING
 from aisbench_core.warehouse.answers.compared import Comparison, Peers
 from aisbench_core.warehouse.values import RunRow
+from pages._ui.compare.names import names_of
 from pages._ui.leaderboard.rows import common_unit, own_unit
 from pages._ui.shell import charts
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink, run_colour
@@ -23,26 +24,28 @@ def show_peers(comparison: Comparison) -> None:
     if not any(peer.summary and peer.summary.count > 1 for peer in comparison.peers):
         st.markdown(t("peers.alone"))
         return
+    names = names_of(comparison)
     for unit, runs in charts.by_unit(comparison.runs).items():
         title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
         run_ids = {run.run_id for run in runs}
         peers = [peer for peer in comparison.peers if peer.run_id in run_ids]
-        charts.draw(_chart(peers, runs, title), text=t("peers.chart"))
+        charts.draw(_chart(peers, runs, title, names), text=t("peers.chart"))
     st.caption(t("peers.legend"))
     hidden = sum(peer.summary.count - len(peer.dots) for peer in comparison.peers if peer.summary)
     if hidden:
         st.caption(t("peers.sampled", hidden=hidden))
     unit = common_unit(comparison.runs)
     pairs = zip(comparison.peers, comparison.runs, strict=True)
-    show_table([_cells(peers, unit, own_unit(run, unit)) for peers, run in pairs], t("peers.title"))
+    rows = [_cells(peers, names[peers.run_id], unit, own_unit(run, unit)) for peers, run in pairs]
+    show_table(rows, t("peers.title"))
 
 
-def _cells(peers: Peers, unit: str, own: Mapping[str, str]) -> dict[str, Any]:
+def _cells(peers: Peers, name: str, unit: str, own: Mapping[str, str]) -> dict[str, Any]:
     group, difference = peers.summary, peers.difference
     factors = difference.ratio if difference else (None, None, None)
     ratio, low, high = (rounded(factor, 5) for factor in factors)
     return {
-        t("peers.like"): peers.run_id,
+        t("peers.like"): name,
         t("board.runs"): group.count if group else 0,
         **own,
         t("scaling.mean", unit=unit): rounded(group.mean if group else None),
@@ -55,12 +58,12 @@ def _cells(peers: Peers, unit: str, own: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str) -> Drawing:
-    order = [peer.run_id for peer in peers]
+def _chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str, names: Mapping[str, str]) -> Drawing:
+    order = [names[peer.run_id] for peer in peers]
     versions = {run.run_id: run.framework_version for run in runs}
     dots = [
         {
-            "run": peer.run_id,
+            "run": names[peer.run_id],
             "version": versions[peer.run_id],
             "value": dot.throughput,
             "id": dot.run_id,
@@ -71,7 +74,7 @@ def _chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str) -> Drawin
     ]
     spans = [
         {
-            "run": peer.run_id,
+            "run": names[peer.run_id],
             "version": versions[peer.run_id],
             "low": max(0.0, peer.summary.ci_low),
             "high": peer.summary.ci_high,
@@ -80,7 +83,7 @@ def _chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str) -> Drawin
         for peer in peers
         if peer.summary and peer.summary.ci_low is not None
     ]
-    y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))
+    y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=340))
     x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))
     tips = [alt.Tooltip("id:N", title=t("charts.run")), alt.Tooltip("value:Q", title=title, format=",.5~g")]
     colour = run_colour(runs)
