@@ -1,28 +1,35 @@
 """History: all benchmark configurations with their verdicts, or one of them over time."""
 
-import streamlit as st
-
 from pages._ui.history import choice, groups, results
 from pages._ui.history.baselines import show_baseline
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
 from pages._ui.shell.empty_warehouse import recorded_regions
 from pages._ui.shell.errors import end_page
-from pages._ui.shell.filters import choose_facets, choose_region, show_rehearsal
+from pages._ui.shell.filters import (
+    choose_folded_facets,
+    choose_region,
+    filter_bar,
+    show_active_filters,
+    show_rehearsal,
+)
 from pages._ui.shell.navigation import HISTORY
 from pages._ui.shell.status import watch_results
 from pages._ui.shell.words import t
 
+FILTERS = ("model", "workload", "flavor", "nodes")
+
 saved_views.show_title(HISTORY, t("history.title"))
 drawn = core().warehouse.revision()
-left, right = st.columns([2, 4])
-with left:
-    region = choose_region(recorded_regions())
-with right:
-    query = choose_facets(region, "model", "workload", "flavor", "nodes", limit=choice.MAX_GROUPS)
+regions = recorded_regions()
+with filter_bar():
+    region = choose_region(regions, width=215, label_visibility="collapsed")
+    query = choose_folded_facets(region, *FILTERS, limit=choice.MAX_GROUPS)
+    shows_all = groups.shows_all(query)
+    outcomes = groups.choose_outcomes() if shows_all else ()
+show_active_filters(*FILTERS)
 show_rehearsal(region)
-if groups.shows_all(query):
-    outcomes = groups.choose_outcomes()
+if shows_all:
     saved_views.show_missing()
     groups.show_all_groups(query, region, outcomes)
     watch_results(drawn)

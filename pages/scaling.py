@@ -7,19 +7,25 @@ from pages._ui.shell import saved_views
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.empty_warehouse import recorded_regions
 from pages._ui.shell.errors import end_page
-from pages._ui.shell.filters import choose_facets, choose_region, show_rehearsal
+from pages._ui.shell.filters import (
+    choose_folded_facets,
+    choose_region,
+    filter_bar,
+    show_active_filters,
+    show_rehearsal,
+)
 from pages._ui.shell.navigation import SCALING
 from pages._ui.shell.words import t
+
+FILTERS = ("model", "workload", "flavor")
 
 saved_views.show_title(SCALING, t("scaling.title"))
 regions = recorded_regions()
 choice.open_run()
-# Two lines of choices, so that the answer and the chart stand above the fold.
-left, right = st.columns([2, 3])
-with left:
-    region = choose_region(regions)
-with right:
-    query = choose_facets(region, "model", "workload", "flavor", limit=choice.MAX_CONFIGURATIONS)
+with filter_bar():
+    region = choose_region(regions, width=215, label_visibility="collapsed")
+    query = choose_folded_facets(region, *FILTERS, limit=choice.MAX_CONFIGURATIONS)
+show_active_filters(*FILTERS)
 saved_views.show_missing()
 show_rehearsal(region)
 left, right = st.columns([4, 1])
@@ -35,7 +41,9 @@ if curves:
     with right:
         nodes = choice.choose_nodes(curves)
     law, measured = st.container(), st.container()
-    if len(curves) > 1:  # several laws would push the chart below the fold, or the numbers where there is no chart
+    if (
+        sum(len(curve.points) > 1 for curve in curves) > 1
+    ):  # several laws would push the chart below the fold, or the numbers where there is no chart
         law, measured = measured, law
     with law:
         results.show_law(curves, nodes, names)

@@ -30,6 +30,42 @@ def test_a_version_has_the_same_colour_on_every_page(open_page: OpenPage, used: 
     assert colours["scaling"] == {"r1.10": RAMP[1]}
 
 
+def test_where_colours_begin_anew_versions_differ_in_shape(open_page: OpenPage, data_dir: Path) -> None:
+    store = Warehouse(data_dir / "warehouse.duckdb")
+    versions = [f"r1.{number}" for number in range(2 * len(RAMP))]
+    store.record_many(
+        run
+        for version in versions
+        for nodes in (1, 2)
+        for run in a.records([8_000.0 * nodes] * 2, f"{version}-{nodes}", framework_version=version, node_count=nodes)
+    )
+    group = store.trends(BoardQuery("cn-north-9")).rows[0].group.id
+
+    history = open_page("history", group=group)
+    scaling = open_page("scaling", curve=_two_of_one_colour(store, versions))
+
+    for app in (history, scaling):
+        marks = list(zip(_ranges(app, "color"), _ranges(app, "shape"), strict=True))
+        assert marks
+        for colours, shapes in marks:
+            assert len({*zip(colours, shapes, strict=True)}) == len(colours) > len({*colours})
+
+
+def _two_of_one_colour(store: Warehouse, versions: list[str]) -> list[str]:
+    curves = store.scaling(store.configurations(BoardQuery("cn-north-9")).rows[0].configuration)
+    same = (versions[0], versions[len(RAMP)])
+    return [curve.query.id for curve in curves if curve.query.framework_version in same]
+
+
+def _ranges(app: AppTest, channel: str) -> list[list[str]]:
+    """The values of a channel for each layer that has both colours and shapes."""
+    specs = [json.loads(chart.proto.spec) for chart in app.get("vega_lite_chart")]
+    layers = [
+        layer["encoding"] for spec in specs for layer in spec["layer"] if "scale" in layer["encoding"].get("shape", {})
+    ]
+    return [layer[channel]["scale"]["range"] for layer in layers]
+
+
 def _trend_of_two_versions(folder: Path) -> str:
     rows = Warehouse(folder / "warehouse.duckdb").trends(BoardQuery("cn-north-9")).rows
     return next(row.group.id for row in rows if row.group.node_count == 1)

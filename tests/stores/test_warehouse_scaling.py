@@ -4,7 +4,7 @@ import pytest
 
 from aisbench_core.statistics.amdahl import FitProblem
 from aisbench_core.warehouse import BenchmarkConfiguration, BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.scalings import ScalingQuery
+from aisbench_core.warehouse.answers.scalings import ScalingQuery, newest_curves
 from tests import records as a
 
 
@@ -41,6 +41,23 @@ def test_curves_of_one_question_stand_side_by_side_those_on_most_node_counts_fir
     assert old.fit.serial
     assert old.fit.serial.low < 0.02 < (old.fit.serial.high or 0)
     assert new.fit.problem is FitProblem.TOO_FEW
+
+
+def test_four_sizes_of_different_hardware_are_no_curve(warehouse: Warehouse) -> None:
+    scattered = [
+        run
+        for n in (1, 2, 4, 8)
+        for run in a.records([8_000], f"scattered-{n}", workload="another", node_count=n, cards_per_node=8 // n)
+    ]
+    curve = [run for n in (1, 2) for run in a.records([8_000.0 * n], f"curve-{n}", node_count=n)]
+    warehouse.record_many([*scattered, *curve, *a.records([9_000], "newer", flavor="f2", framework_version="r9")])
+
+    page = warehouse.configurations(BoardQuery("cn-north-9"))
+
+    assert [(row.workload, row.node_counts) for row in page.rows] == [("mindspore_resnet", 2), ("another", 1)]
+    shown = newest_curves(warehouse.scaling(page.rows[0].configuration))
+    assert [curve.query.framework_version for curve in shown] == ["r1.10"]
+    assert len(newest_curves(warehouse.scaling(page.rows[1].configuration))) == 4
 
 
 def test_what_was_measured_here_stands_before_what_imported_results_claim(warehouse: Warehouse) -> None:

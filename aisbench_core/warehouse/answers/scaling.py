@@ -84,16 +84,18 @@ _CURVE = _CURVES.format(more="".join(f" and {name} is not distinct from ${name}"
 _CONFIGURATIONS = f"""
     select {_KEY},
         max_by(newest_title, newest_at) as title, any_value(model), any_value(workload), any_value(dataset),
-        sum(valid)::BIGINT as runs, count(distinct node_count) as node_counts, max(newest_at) as latest_at,
+        sum(valid)::BIGINT as runs, max(on_curve) as node_counts, max(newest_at) as latest_at,
         count(*) over () as total
-    from {{standings}} where valid > 0 and {_SCALES}
+    from (select *, count(*) over (partition by {LINE}) as on_curve from {{standings}} where valid > 0 and {_SCALES})
     group by {_KEY}
     order by origin = 'launched' desc, node_counts desc, latest_at desc, fingerprint limit $limit offset $offset
 """
 
 
 def configurations(cur: DuckDBPyConnection, query: BoardQuery) -> ConfigurationPage:
-    """One page of configurations that count in cluster mode: those of launched runs first, then by node counts."""
+    """One page of configurations that count in cluster mode: those of launched runs first, then by node counts.
+
+    They are those of its longest curve: four sizes of different hardware are no curve."""
     chosen = parameters(cur, query)
     statement = _CONFIGURATIONS.format(standings=statistics_of(cur, query))
     rows = cur.execute(statement, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()

@@ -137,7 +137,9 @@ class Scaling:
 
 
 def newest_curves(curves: Sequence[Scaling]) -> list[Scaling]:
-    """For each hardware the newest version on FITTED node counts or more; where none has so many, on the most."""
+    """For each hardware the newest version on FITTED node counts or more; where none has so many, on the most.
+
+    Hardware that was measured on one node count only is left out, unless all of it was."""
     by_hardware: defaultdict[tuple[str, str, int | None], list[Scaling]] = defaultdict(list)
     for curve in curves:
         by_hardware[curve.query.flavor, curve.query.pool_id, curve.query.cards_per_node].append(curve)
@@ -145,4 +147,5 @@ def newest_curves(curves: Sequence[Scaling]) -> list[Scaling]:
     def rank(curve: Scaling) -> tuple[int, VersionKey]:
         return min(len(curve.points), FITTED), version_key(curve.query.framework_version)
 
-    return [max(several, key=rank) for several in by_hardware.values()]
+    newest = [max(several, key=rank) for several in by_hardware.values()]
+    return [curve for curve in newest if len(curve.points) > 1] or newest

@@ -1,19 +1,32 @@
 """The charts of the History page: every run as a dot, over levels or versions with their intervals."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import altair as alt
 
 from aisbench_core.formats import clipped, short
 from aisbench_core.warehouse.answers.histories import Change, History, MetricHistory, RunLevel, VersionField
-from pages._ui.shell.charts import Drawing, chart_of, colour_scale, if_any, ramp, version_scale
+from pages._ui.shell.charts import (
+    SHAPES,
+    Drawing,
+    chart_of,
+    colour_scale,
+    if_any,
+    ramp,
+    shape_of,
+    shape_scale,
+    version_scale,
+    version_shapes,
+)
 from pages._ui.shell.words import t
 
 GREY = "#7a8699"
 WORSE, BETTER = "#d1433c", "#1d8a5f"
 HEIGHT = 320  # with the choices and the verdict it ends above the fold of a window of 900 pixels
+
+AXIS = alt.Axis(format=",.6~r")  # of a single run, the axis has its value: 5,615.35, not 5,615.346654
 
 MAX_LABELS = 12  # labels of more boundaries would overlap; the lines and their tooltips stay
 LABEL = 22  # letters of a boundary's label: longer ones would leave the chart at its lower end
@@ -23,7 +36,7 @@ def over_time(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """Runs over time; a level's band is the 95 % interval of its mean, dashed lines are first runs of versions."""
     bands = [_band(metric.levels, index) for index in range(len(metric.levels))]
     x = alt.X("from:T", title=None, axis=alt.Axis(labelOverlap=True, format=_clock(history)))
-    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12))
+    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=AXIS)
     layers = [
         *if_any([band for band in bands if band["low"] is not None], _interval),
         chart_of(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2=alt.X2("to:T"), y=alt.Y("mean:Q")),
@@ -38,7 +51,7 @@ def over_versions(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """Runs by version, in the order of first runs; a bar spans the 95 % interval of the mean, a tick is the mean."""
     order = [short(level.label) for level in metric.versions]
     x = alt.X("version:N", title=t.field(history.field), sort=order, axis=alt.Axis(labelLimit=200, labelAngle=0))
-    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12))
+    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=AXIS)
     values = [
         {
             "version": short(version.label),
@@ -83,17 +96,16 @@ def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
         for run in history.runs
         if metric.name in run.values
     ]
+    legend = alt.Legend(orient="bottom", columns=6, symbolLimit=24, symbolStrokeWidth=0, symbolOpacity=1)
+    versions: dict[str, Any] = {"title": t.field(history.field), "legend": legend}
+    shapes = _shapes(history, metric)
     return (
         chart_of(values)
-        .mark_circle(size=80, opacity=0.8, stroke=ink)
+        .mark_point(filled=True, size=80, opacity=0.8, stroke=ink)
         .encode(
             strokeWidth=alt.StrokeWidth("ring:Q", scale=None),
-            color=alt.Color(
-                "version:N",
-                title=t.field(history.field),
-                scale=_colours(history, metric),
-                legend=alt.Legend(orient="bottom", columns=6, symbolLimit=24, symbolStrokeWidth=0, symbolOpacity=1),
-            ),
+            color=alt.Color("version:N", scale=_colours(history, metric), **versions),
+            shape=alt.Shape("version:N", scale=shapes, **versions) if shapes else alt.ShapeValue(SHAPES[0]),
             tooltip=[
                 alt.Tooltip("run:N", title=t("charts.run")),
                 alt.Tooltip("whole:N", title=t.field(history.field)),
@@ -111,6 +123,14 @@ def _colours(history: History, metric: MetricHistory) -> alt.Scale:
     if history.field is VersionField.FRAMEWORK:
         return version_scale(labels.items())
     return colour_scale(ramp([*labels]))
+
+
+def _shapes(history: History, metric: MetricHistory) -> alt.Scale | None:
+    """Beside the colours, which begin anew after the sixth version."""
+    labels = {short(level.label): level.label for level in metric.versions}
+    if history.field is VersionField.FRAMEWORK:
+        return version_shapes(labels.items())
+    return shape_scale(shape_of([*labels]))
 
 
 def _boundaries(history: History, ink: str) -> list[Drawing]:
@@ -135,6 +155,7 @@ def _boundaries(history: History, ink: str) -> list[Drawing]:
     texts = _labels(values)
     if not texts or len(texts) > MAX_LABELS:
         return [lines]
+    texts = _with_room(texts, history)
     labels = chart_of(texts).mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-3, color=ink)
     top = alt.YValue(0)  # type: ignore[no-untyped-call]
     return [lines, labels.encode(x=alt.X("at:T"), y=top, text=alt.Text("label:N"))]
@@ -152,6 +173,17 @@ def _labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         {"at": first["at"], "label": clipped(short(first["value"]), LABEL) + (f" +{len(more)}" if more else "")}
         for first, *more in news.values()
     ]
+
+
+def _with_room(labels: Sequence[dict[str, Any]], history: History) -> list[dict[str, Any]]:
+    """Those that do not overlap the label before them; in the order of time."""
+    times = [run.at for run in history.runs]
+    room = (max(times) - min(times)) / MAX_LABELS / 2
+    shown: list[dict[str, Any]] = []
+    for label in labels:
+        if not shown or datetime.fromisoformat(label["at"]) - datetime.fromisoformat(shown[-1]["at"]) >= room:
+            shown.append(label)
+    return shown
 
 
 def _change(change: Change) -> dict[str, Any]:

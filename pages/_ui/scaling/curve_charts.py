@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from aisbench_core.warehouse.answers.scalings import Scaling
-from pages._ui.shell.charts import Drawing, Values, chart_of, if_any, version_scale
+from pages._ui.shell.charts import Drawing, Values, chart_of, if_any, version_colours, version_scale
 from pages._ui.shell.words import t
 
 IDEAL = "#7a8699"
@@ -186,12 +186,14 @@ def _colour(curves: Named) -> alt.Color:
 
 
 def _shape(curves: Named) -> alt.Shape:
-    """Curves of one version have one colour, so that their medians differ in shape."""
+    """Curves of one version have one colour, and so may two of seven versions: their medians differ in shape."""
     earlier: defaultdict[str, int] = defaultdict(int)
+    colours = version_colours()
     shapes = []
     for _, curve in curves:
-        shapes.append(SHAPES[earlier[curve.query.framework_version] % len(SHAPES)])
-        earlier[curve.query.framework_version] += 1
+        colour = colours.get(curve.query.framework_version, "")
+        shapes.append(SHAPES[earlier[colour] % len(SHAPES)])
+        earlier[colour] += 1
     scale = alt.Scale(domain=_names(curves), range=shapes)
     return alt.Shape("curve:N", title=t("scaling.curve"), sort=_names(curves), scale=scale, legend=_legend())
 

@@ -12,7 +12,7 @@ from pages._ui.scaling.choice import curve_names
 from pages._ui.shell import charts
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import rounded
-from pages._ui.shell.tables import show_table
+from pages._ui.shell.tables import show_table, text_width
 from pages._ui.shell.words import t
 
 Names = Mapping[str, str]  # the name of each curve, by its id
@@ -20,12 +20,14 @@ Names = Mapping[str, str]  # the name of each curve, by its id
 
 def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """For each curve the serial share and the prediction, or why there is none."""
+    points = [f"**{plain(names[curve.query.id])}**" for curve in curves if len(curve.points) == 1]
+    if points:
+        st.info(t("scaling.one_point", curves=", ".join(points)), icon=":material/add_chart:")
     for curve in curves:
         text = f"**{plain(names[curve.query.id])}** – {' '.join(_law(curve, nodes))}"
         if len(curve.points) == 1:
-            only = t("scaling.one_point", nodes=curve.largest)
-            st.info(f"**{plain(names[curve.query.id])}** – {only}", icon=":material/add_chart:")
-        elif curve.fit.problem:
+            continue
+        if curve.fit.problem:
             st.warning(text, icon=":material/question_mark:")
         else:
             st.info(text, icon=":material/trending_up:")
@@ -60,7 +62,7 @@ def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
     ]
     if len({row[t("scaling.curve")] for row in rows}) == 1:  # it is named above, and would push numbers out of sight
         rows = [{title: cell for title, cell in row.items() if title != t("scaling.curve")} for row in rows]
-    show_table(rows, t("scaling.numbers"), widths={t("scaling.curve"): "medium"})
+    show_table(rows, t("scaling.numbers"), widths={t("scaling.curve"): _name_width(names)})
 
 
 def show_predictions(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
@@ -70,7 +72,12 @@ def show_predictions(curves: Sequence[Scaling], nodes: int, names: Names) -> Non
     ]
     if rows:
         st.header(t("scaling.predicted"))
-        show_table(rows, t("scaling.predicted"), widths={t("scaling.curve"): "medium"})
+        show_table(rows, t("scaling.predicted"), widths={t("scaling.curve"): _name_width(names)})
+
+
+def _name_width(names: Names) -> int:
+    """Wide enough for the ends by which names differ, up to a third of a wide window."""
+    return min(420, max(map(text_width, names.values())))
 
 
 def show_excluded(scalings: Sequence[Scaling]) -> None:

@@ -31,7 +31,10 @@ AXIS, LEGEND = 64, 72
 # Versions from the oldest on, on every page; after the last colour the first one follows. People who cannot tell red,
 # green or blue apart see neighbours differ as well, and each has a contrast of 3:1 with both backgrounds: there is no
 # room for more colours that do, so that longer ramps would repeat themselves without saying so.
+# Where only colours tell versions apart, the second six have another shape.
 RAMP = ("#0b6b98", "#7c35f9", "#c900af", "#e70067", "#8f7728", "#a19601")
+
+SHAPES = ("circle", "square", "diamond", "cross")  # not triangles, which point out changes of level
 
 DOTS = 64  # up to so many cards per run, each card is a dot
 
@@ -78,14 +81,43 @@ def version_scale(versions: Iterable[tuple[str, str]]) -> alt.Scale:
     They follow from all versions in the warehouse, so that a version looks the same on every page, and keeps its colour
     when newer ones are added."""
     labels = dict(versions)
-    colours = ramp(cached(core().warehouse.versions))
-    shown = {label: colour for version, colour in colours.items() for label, own in labels.items() if own == version}
+    shown = {
+        label: colour
+        for version, colour in version_colours().items()
+        for label, own in labels.items()
+        if own == version
+    }
     return colour_scale(shown)
+
+
+def version_colours() -> dict[str, str]:
+    """The colour of each version in the warehouse."""
+    return ramp(cached(core().warehouse.versions))
 
 
 def ramp(versions: Sequence[str]) -> dict[str, str]:
     """A colour for each version of a list that begins with the oldest."""
     return {version: RAMP[index % len(RAMP)] for index, version in enumerate(versions)}
+
+
+def version_shapes(versions: Iterable[tuple[str, str]]) -> alt.Scale | None:
+    """The shapes of the same labels as in `version_scale`; None where all are circles."""
+    labels = dict(versions)
+    shapes = shape_of(cached(core().warehouse.versions))
+    # In the order of the colours: Vega joins legends of equal domains.
+    return shape_scale(
+        {label: shape for version, shape in shapes.items() for label, own in labels.items() if own == version}
+    )
+
+
+def shape_of(versions: Sequence[str]) -> dict[str, str]:
+    """A shape for each version of a list that begins with the oldest: versions of one colour differ in it."""
+    return {version: SHAPES[index // len(RAMP) % len(SHAPES)] for index, version in enumerate(versions)}
+
+
+def shape_scale(shapes: Mapping[str, str]) -> alt.Scale | None:
+    is_plain = set(shapes.values()) <= {SHAPES[0]}
+    return None if is_plain else alt.Scale(domain=[*shapes], range=[*shapes.values()])
 
 
 def colour_scale(colours: Mapping[str, str]) -> alt.Scale:
@@ -99,11 +131,11 @@ def run_colour(runs: Sequence[RunRow]) -> alt.Color:
     return alt.Color("version:N", title=t("charts.version"), scale=scale, legend=legend)
 
 
-def compared_bars(runs: Sequence[RunRow], metric: MetricComparison) -> Drawing:
-    """One metric, a bar for each compared run, in their order."""
+def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, names: Mapping[str, str]) -> Drawing:
+    """One metric, a bar for each compared run, in their order; `names` are by run id."""
     pairs = zip(runs, metric.values, strict=True)
     values = [
-        {"name": run.run_id, "version": run.framework_version, "value": cell.value}
+        {"name": names[run.run_id], "version": run.framework_version, "value": cell.value}
         for run, cell in pairs
         if cell.value is not None
     ]

@@ -5,11 +5,14 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from aisbench_core.formats import clipped
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts, RunRow
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
+from pages._ui.shell.formats import whole_name
 from pages._ui.shell.words import t
 
 Row = TypeVar("Row")
@@ -22,6 +25,9 @@ FACETS = {
     "flavor": "flavors",
     "nodes": "node_counts",
 }
+
+
+LABELS = {"ruleset": "validity.ruleset", "worth": "board.validity"}  # texts of filters that are not board.<name>
 
 
 def choose_region(regions: Sequence[RegionFacts], *, width: int = 350, **layout: Any) -> RegionFacts:
@@ -47,6 +53,33 @@ def show_rehearsal(region: RegionFacts) -> None:
     """A warning over numbers that are not measurements."""
     if region.rehearsal:
         st.warning(t("board.rehearsal_long", region=plain(region.region)), icon=":material/theater_comedy:")
+
+
+def filter_bar() -> DeltaGenerator:
+    """One line in a window of 1280 pixels, so that results stand above the fold: what is chosen labels each control."""
+    return st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall", key="filter-bar")
+
+
+def choose_folded_facets(region: RegionFacts, *names: str, limit: int) -> BoardQuery:
+    """As `choose_facets`, behind a button; `show_active_filters` says which ones filter."""
+    with st.popover(t("board.filters"), icon=":material/filter_alt:"):
+        return choose_facets(region, *names, limit=limit, stacked=True)
+
+
+def show_active_filters(*names: str) -> None:
+    """What a list is filtered by, since the filters themselves are behind a button."""
+    ignored = url.missing()
+    active = [
+        (name, value) for name in names for value in st.query_params.get_all(name) if value not in ignored.get(name, ())
+    ]
+    if not active:
+        return
+    with st.container(horizontal=True, key="active-filters"):
+        for name, value in active:
+            label = t(LABELS.get(name, f"board.{name}"))
+            text = value[:8] if name == "benchmark" else clipped(value)
+            shown = plain(label if name == "invalid" else f"{label}: {text}")
+            st.badge(shown, color="blue", help=value if name == "benchmark" else whole_name(value))
 
 
 def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bool = False) -> BoardQuery:
