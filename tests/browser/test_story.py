@@ -246,7 +246,7 @@ def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -
     visit.page.get_by_role("option", name="Configurations").click()
     expect(visit.table("Leaderboard table")).to_be_visible()
     visit.rest()
-    assert {"1 × 2", "2 × 2"} <= set(visit.column("Leaderboard table", "Nodes × cards"))
+    assert {"1 × 2", "2 × 2"} <= set(visit.column("Leaderboard table", "Size"))
     visit.page.get_by_text("Chart", exact=True).click()
     expect(chart(visit)).to_be_visible()
     visit.rest()

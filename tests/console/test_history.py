@@ -56,7 +56,7 @@ def test_all_groups_are_listed_with_their_verdicts_before_one_is_chosen(
     rows = table(open_page("history"))
 
     assert list(rows["Verdict"]) == ["Regression", "Not enough data"]
-    assert list(rows["Nodes × cards"]) == ["1 × 8", "4 × 8"]
+    assert list(rows["Size"]) == ["1 × 8", "4 × 8"]
     assert rows.loc[0, "Change"].startswith("-6.")
 
 

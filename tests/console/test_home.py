@@ -84,7 +84,7 @@ def test_missing_runs_are_one_click_away_as_a_series(open_page: OpenPage, data_d
     newest = version("r1.11", (8000.0,), 1)
     recorded(data_dir, *version("r1.10", GOOD, 0), *newest)
     app = open_page("home")
-    assert "r1.11 against r1.10: more runs of r1.11 needed for an answer: 1" in texts(app)
+    assert "r1.11 against r1.10: undecided, 1 more of r1.11 needed" in texts(app)
 
     [button] = [button for button in app.button if button.label == "Launch 1 more as a series"]
     button.click().run()

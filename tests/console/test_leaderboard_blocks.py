@@ -171,7 +171,7 @@ def test_a_wall_screen_has_interval_newest_runs_and_what_changed(open_page: Open
     newest = open_page("leaderboard", tv="1").table[0].value.iloc[1]
 
     assert newest["Change"] == ":red-badge[▼ -11.1 %]"
-    assert newest["95 % interval"] == "8,002.3 – 8,006.7"
+    assert newest["95 % interval"] == "8,002 – 8,007"
     assert newest["Newest"] == "▁▂▃▃▄▅▆▆▇█"
 
 
@@ -277,3 +277,18 @@ def test_what_an_address_names_in_vain_is_still_said_beside_the_badges(open_page
 
     assert list(badges(app)["r2"]) == ["▼ -11.1 %"]
     assert "gone" in texts(app)
+
+
+def test_no_interval_of_a_throughput_is_negative_and_many_ties_are_a_span(open_page: OpenPage, data_dir: Path) -> None:
+    apart = [a.records([9000.0 - 100 * n], f"v{n}", framework_version=f"r1.{n}") for n in range(5)]
+    recorded = [
+        *a.records([1000.0, 15000.0], "wide", framework_version="r2.0"),
+        *(run for runs in apart for run in runs),
+    ]
+    Warehouse(data_dir / "warehouse.duckdb").record_many(recorded)
+
+    rows = table(open_page("leaderboard"))
+
+    wide = rows[rows["Version"] == "r2.0"].iloc[0]
+    assert wide["95 % interval"].startswith("0 – ")
+    assert "–" in wide["Rank"][0].partition(" ")[2], "a–e, not abcde"

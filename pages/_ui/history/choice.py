@@ -4,10 +4,18 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from aisbench_core.formats import clipped, short
+from aisbench_core.formats import clipped, nodes_and_cards, short
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.answers.histories import History, MetricHistory, Outcome, TrendRow, VersionField
+from aisbench_core.warehouse.answers.histories import (
+    History,
+    MetricHistory,
+    Outcome,
+    Regressions,
+    TrendRow,
+    VersionField,
+)
 from aisbench_core.warehouse.values import BoardQuery
+from pages._ui.runs.cards import Colour
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import choose_row
@@ -16,6 +24,12 @@ from pages._ui.shell.words import t
 
 MAX_GROUPS = 200  # how many groups the picker offers, the latest ones; filters reach the others
 SIGNS = {Outcome.REGRESSION: "▼", Outcome.IMPROVEMENT: "▲", Outcome.NO_CHANGE: "✓"}  # in the browser's tab
+BADGES: dict[Outcome, tuple[Colour, str]] = {  # a colour and a sign, beside the outcome's word
+    Outcome.REGRESSION: ("red", ":material/trending_down:"),
+    Outcome.IMPROVEMENT: ("green", ":material/trending_up:"),
+    Outcome.NO_CHANGE: ("gray", ":material/trending_flat:"),
+    Outcome.NOT_ENOUGH: ("orange", ":material/hourglass_empty:"),
+}
 AXES = ("time", "version")  # along what a metric may be drawn
 
 
@@ -85,6 +99,26 @@ def choose_metric(history: History) -> MetricHistory | None:
     label = t("history.along")
     url.choice(right.radio, "along", label, AXES, lambda axis: t(f"history.along_{axis}"), horizontal=True)
     return metrics[name]
+
+
+def distinctions(regressions: Regressions, region: str) -> Mapping[str, str]:
+    """What distinguishes configurations of one model, by fingerprint: from all groups, not from those shown only."""
+    fingerprints = tuple(group.row.group.fingerprint for group in regressions.groups)
+    return cached(core().warehouse.distinctions, region, fingerprints, rehearsal=regressions.rehearsal)
+
+
+def short_title(row: TrendRow, parameters: Mapping[str, str]) -> str:
+    """What a group measures, in few words; its link leads to the whole."""
+    group = row.group
+    parts = [
+        clipped(row.model),
+        clipped(parameters.get(group.fingerprint, ""), 40),
+        group.flavor or group.pool_id,
+        nodes_and_cards(group.node_count, group.cards_per_node),
+        t("board.synthetic") if group.synthetic_data else row.dataset,
+        t("origin.imported") if group.origin is Origin.IMPORTED else "",
+    ]
+    return " · ".join(part for part in parts if part)
 
 
 def group_title(row: TrendRow, parameters: Mapping[str, str]) -> str:

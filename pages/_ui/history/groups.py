@@ -1,23 +1,23 @@
 """All groups of the filters with their verdicts, the worst first; a click on one opens its history."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.formats import MISSING, clipped, nodes_and_cards, short, signed
-from aisbench_core.warehouse.answers.histories import Outcome, Regressions, TrendVerdict
+from aisbench_core.warehouse.answers.histories import Outcome, RegressionVerdict, TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
-from pages._ui.history.choice import SIGNS
+from pages._ui.history.choice import BADGES, SIGNS, distinctions
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import region_key
-from pages._ui.shell.formats import interval, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import HISTORY, link
 from pages._ui.shell.row_keys import show_openable
 from pages._ui.shell.status import title_tab
-from pages._ui.shell.tables import Width
+from pages._ui.shell.tables import Width, without_prefix
 from pages._ui.shell.words import t
 
 OUTCOME = "outcome"  # parameter of the URL
@@ -47,7 +47,8 @@ def choose_outcomes() -> Collection[Outcome]:
         [*names],
         lambda name: t(f"outcome.{name}"),
         resets=["groups"],
-        width=400,
+        width=300,
+        label_visibility="collapsed",
         placeholder=t("history.every_outcome"),
     )
     return [names[name] for name in chosen or names]
@@ -66,35 +67,51 @@ def show_all_groups(query: BoardQuery, region: RegionFacts, outcomes: Collection
     pages = url.Pages("groups", len(found), SIZE)
     shown = found[pages.offset : pages.offset + SIZE]
     selections = [{"region": region_key(region), "group": each.row.group.id} for each in shown]
-    widths: dict[str, Width] = {t("board.model"): 130, t("board.parameters"): 150}
-    rows = _cells(shown, query, regressions)
-    show_openable(rows, t("history.groups"), HISTORY, selections, key="history-groups", visible=SIZE, widths=widths)
+    rows = _cells(shown, distinctions(regressions, query.region))
+    widths: dict[str, Width] = {t("board.model"): 110, t("board.parameters"): 150}
+    config = {t("history.outcome"): _chips(shown)}
+    show_openable(rows, t("history.groups"), HISTORY, selections,
+        key="history-groups", visible=SIZE, widths=widths, config=config)  # fmt: skip
     pages.show()
     st.caption(t("history.groups_legend", total=f"{regressions.total:,}", tests=regressions.tests))
 
 
-def _cells(shown: Sequence[TrendVerdict], query: BoardQuery, regressions: Regressions) -> list[dict[str, Any]]:
-    fingerprints = tuple(group.row.group.fingerprint for group in shown)
-    parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=regressions.rehearsal)
-    return [_row(group, parameters.get(group.row.group.fingerprint, "")) for group in shown]
+def _chips(shown: Sequence[TrendVerdict]) -> Any:
+    """The column of verdicts, in the colours that Home gives them."""
+    colours = {t(f"outcome.{each.verdict.outcome.name.lower()}"): BADGES[each.verdict.outcome][0] for each in shown}
+    return st.column_config.MultiselectColumn(options=[*colours], color=[*colours.values()])
 
 
-def _row(group: TrendVerdict, parameters: str) -> dict[str, Any]:
-    regression_verdict, trend = group.verdict, group.row.group
-    metric = regression_verdict.decisive
-    difference = metric.difference if metric else None
+def _cells(shown: Sequence[TrendVerdict], parameters: Mapping[str, str]) -> list[dict[str, Any]]:
+    flavors = without_prefix([group.row.group.flavor or group.row.group.pool_id for group in shown])
+    return [
+        _row(group, flavor, parameters.get(group.row.group.fingerprint, ""))
+        for group, flavor in zip(shown, flavors, strict=True)
+    ]
+
+
+def _row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]:
+    """What matters most first: a window of 1280 pixels ends after the baseline."""
+    verdict, trend = group.verdict, group.row.group
+    gap = verdict.decisive.difference if verdict.decisive else None
     return {
-        t("history.outcome"): t(f"outcome.{regression_verdict.outcome.name.lower()}"),
+        t("history.outcome"): [t(f"outcome.{verdict.outcome.name.lower()}")],
         t("board.model"): group.row.model,
-        t("board.flavor"): trend.flavor or trend.pool_id,
-        t("board.size"): nodes_and_cards(trend.node_count, trend.cards_per_node),
-        t("compare.metric"): t(f"metric.{metric.name}") if metric else MISSING,
-        t("history.change"): signed(difference.change) if difference else MISSING,
-        t("history.interval"): interval(difference),
-        t("history.candidate"): short(regression_verdict.candidate) or MISSING,
-        t("history.baseline"): short(regression_verdict.baseline) or MISSING,
-        t("history.runs_missing"): regression_verdict.runs_missing,
-        t("board.runs"): group.row.valid,
+        t("board.flavor"): flavor,
+        t("board.block_size"): nodes_and_cards(trend.node_count, trend.cards_per_node),
+        t("history.change"): change_of(verdict) or MISSING,
+        t("history.interval"): f"{signed(gap.ci_low, 1)} … {signed(gap.ci_high, 1)}" if gap else MISSING,
+        t("history.candidate"): short(verdict.candidate) or MISSING,
+        t("history.baseline"): short(verdict.baseline) or MISSING,
         t("board.parameters"): clipped(parameters, MAX_LETTERS) or MISSING,
+        t("history.runs_missing"): verdict.runs_missing,
+        t("board.runs"): group.row.valid,
         t("history.at"): when(group.row.latest_at, "%Y-%m-%d %H:%M"),
     }
+
+
+def change_of(verdict: RegressionVerdict) -> str:
+    """By how much the newest version changed; the metric, unless it is throughput."""
+    metric = verdict.decisive
+    name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
+    return " ".join(filter(None, (signed(metric.difference.change, 1) if metric and metric.difference else "", name)))

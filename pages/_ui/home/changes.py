@@ -5,7 +5,7 @@ from collections import Counter
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import short, signed
+from aisbench_core.formats import change_digits, short, signed
 from aisbench_core.warehouse.answers.histories import (
     BaselineReason,
     MetricVerdict,
@@ -16,24 +16,15 @@ from aisbench_core.warehouse.answers.histories import (
 )
 from aisbench_core.warehouse.values import RegionFacts
 from pages._ui.configure import drafts
-from pages._ui.history.choice import group_title
-from pages._ui.runs.cards import Colour
+from pages._ui.history.choice import BADGES, distinctions, short_title
 from pages._ui.shell import navigation
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.words import t
 
 # How many benchmarks of each outcome are shown; History has all.
 LISTED = {Outcome.REGRESSION: 5, Outcome.IMPROVEMENT: 3, Outcome.NOT_ENOUGH: 3}
-
-# A colour and a sign for each outcome, beside its word.
-BADGES: dict[Outcome, tuple[Colour, str]] = {
-    Outcome.REGRESSION: ("red", ":material/trending_down:"),
-    Outcome.IMPROVEMENT: ("green", ":material/trending_up:"),
-    Outcome.NO_CHANGE: ("gray", ":material/trending_flat:"),
-    Outcome.NOT_ENOUGH: ("orange", ":material/hourglass_empty:"),
-}
 
 
 def show_changed(regressions: Regressions, region: RegionFacts) -> None:
@@ -47,10 +38,9 @@ def show_changed(regressions: Regressions, region: RegionFacts) -> None:
         for outcome, most in LISTED.items()
         for group in [group for group in changed if group.verdict.outcome is outcome][:most]
     ]
-    fingerprints = tuple(group.row.group.fingerprint for group in listed)
-    parameters = cached(core().warehouse.distinctions, region.region, fingerprints, rehearsal=region.rehearsal)
+    parameters = distinctions(regressions, region.region)
     for group in listed:
-        _show_group(group, group_title(group.row, parameters), region)
+        _show_group(group, short_title(group.row, parameters), region)
     counts = Counter(group.verdict.outcome for group in regressions.groups)
     with st.container(horizontal=True):
         label = t("home.all_benchmarks", count=f"{regressions.total:,}")
@@ -114,8 +104,9 @@ def _change(verdict: RegressionVerdict, metric: MetricVerdict) -> str:
     if metric.name == "throughput" and is_one_sided:
         key = ("home.slower" if gap.change < 0 else "home.faster") + ("_since" if is_within else "")
         low, high = sorted((abs(gap.ci_low), abs(gap.ci_high)))
-        interval = f"{100 * low:.1f}–{100 * high:.1f} %"
-        return t(key, change=f"{100 * abs(gap.change):.1f} %", interval=interval, **values)
+        digits = change_digits(gap.change)
+        interval = f"{100 * low:.{digits}f}–{100 * high:.{digits}f} %"
+        return t(key, change=f"{100 * abs(gap.change):.{digits}f} %", interval=interval, **values)
     interval = f"{signed(gap.ci_low, 1)} … {signed(gap.ci_high, 1)}"
     key = "home.changed_since" if is_within else "home.metric_changed"
     return t(key, change=signed(gap.change, 1), interval=interval, **values)

@@ -14,13 +14,16 @@ from aisbench_core.warehouse.answers.compared import RunDot
 from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.leaderboard.changes import badge_colours, change_text
+from pages._ui.leaderboard.rows import at_least_zero
 from pages._ui.shell import url
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import hundredfold, rounded, when
-from pages._ui.shell.tables import NARROW, columns, number_format, text_width
+from pages._ui.shell.tables import NARROW, columns, number_format, shared_prefix, text_width
 from pages._ui.shell.words import t
 
 NEWEST = 30  # runs of a sparkline
+
+INTERVAL_DIGITS = 4  # more than repeats ever agree in, and as many as a window of 1280 pixels has room for
 
 PARAMETER = "columns"  # of the URL
 
@@ -122,18 +125,24 @@ def block_cells(
 
 def interval_text(row: BoardRow) -> str:
     """The 95 % interval of its mean."""
-    return MISSING if row.ci_low is None else f"{number(row.ci_low)} – {number(row.ci_high)}"
+    if row.ci_low is None:
+        return MISSING
+    return " – ".join(number(end, digits=INTERVAL_DIGITS) for end in (at_least_zero(row.ci_low), row.ci_high))
 
 
 def rank_cells(rows: Sequence[BoardRow]) -> list[str]:
-    """Each row's rank, and a letter for each set of ties that it is in: rows that share a letter tie."""
+    """Each row's rank, and the letters of the ties that it is in, as ab or a–d: rows that share one tie."""
     letters = dict(zip(ties(rows), ascii_lowercase, strict=False))
+    tied = ["".join(letters[tie] for tie in letters if index in tie) for index in range(len(rows))]
     return [
-        " ".join(
-            filter(None, (row.rank or _why_unranked(row), "".join(letters[tie] for tie in letters if index in tie)))
-        )
-        for index, row in enumerate(rows)
+        " ".join(filter(None, (row.rank or _why_unranked(row), _span(own))))
+        for row, own in zip(rows, tied, strict=True)
     ]
+
+
+def _span(letters: str) -> str:
+    """Ties follow each other, so that of many the first and the last letter say it."""
+    return letters if len(letters) < 3 else f"{letters[0]}–{letters[-1]}"
 
 
 def band_of(rank: str) -> str:
@@ -165,7 +174,7 @@ def titled(cells: Sequence[Mapping[str, Any]], names: Collection[str]) -> tuple[
     """The chosen cells by the whole titles of their columns, and how Streamlit draws each column."""
     present = [name for name in _TITLES if name in names and any(name in row for row in cells)]
     widths = _widths(cells, present)
-    prefix = _shared_prefix(cells) if _lacks_room(cells, widths) else ""
+    prefix = shared_prefix(row["flavor"] for row in cells) if _lacks_room(cells, widths) else ""
     if prefix:  # without it, the ends by which names differ are seen
         cells = [{**row, "flavor": row["flavor"].removeprefix(prefix)} for row in cells]
         widths = _widths(cells, present)
@@ -201,12 +210,6 @@ def _chip_colours(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str
 def _lacks_room(cells: Sequence[Mapping[str, Any]], widths: Mapping[str, int]) -> bool:
     is_wide = sum(widths.values()) > NARROW - _TICKS
     return is_wide or any(widths.get("flavor", 0) < round(_SCALE * text_width(row["flavor"])) for row in cells)
-
-
-def _shared_prefix(cells: Sequence[Mapping[str, Any]]) -> str:
-    """The first part of all names, such as "modelarts."; empty where they differ in it or have no other."""
-    firsts = {"".join(row["flavor"].partition(".")[:2]) for row in cells}
-    return first if len(firsts) == 1 and (first := firsts.pop()).endswith(".") else ""
 
 
 def _title(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, clipped
+from aisbench_core.formats import MISSING
 from aisbench_core.model import Origin
 from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.warehouse.answers.boards import BoardRow
@@ -21,13 +21,11 @@ from pages._ui.leaderboard.rows import common_unit, group_cells, run_cells
 from pages._ui.runs.validity import choose_ruleset, show_rules, show_verdict_of
 from pages._ui.shell import charts, url
 from pages._ui.shell.core import cached, core
-from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
-from pages._ui.shell.formats import whole_name
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import COMPARE, CONFIGURATION, LEADERBOARD, LIVE, link
 from pages._ui.shell.row_keys import LINKS, openable
-from pages._ui.shell.tables import Width, columns, height_of
+from pages._ui.shell.tables import Width, columns, height_of, text_width, without_prefix
 from pages._ui.shell.words import t
 
 VISIBLE = 25  # rows of a table that are visible at a time
@@ -35,12 +33,11 @@ MAX_BARS, MAX_DOTS = 25, 40  # how many rows are drawn as bars, and how many sin
 
 MIN_COMPARED, MAX_COMPARED = 2, 8
 
-_BADGE = 85  # width of the column of changes, in pixels
+_BADGE, _CHIP = 85, 14  # width of the column of changes at least, and what a chip adds to its text, in pixels
 
 
 # Parameters of the URL that filter what the leaderboard shows.
 FILTERS = (*FACETS, "origin", "tag", "ruleset", "invalid", "worth", "benchmark")
-_LABELS = {"ruleset": "validity.ruleset", "worth": "board.validity"}  # texts of filters that are not board.<name>
 
 
 def choose_view() -> str:
@@ -113,25 +110,6 @@ def _choose_validity(query: BoardQuery) -> BoardQuery:
     return replace(query, validity=validity)
 
 
-def show_active_filters() -> None:
-    """What the list is filtered by, since the filters themselves are behind a button."""
-    ignored = url.missing()
-    active = [
-        (name, value)
-        for name in FILTERS
-        for value in st.query_params.get_all(name)
-        if value not in ignored.get(name, ())
-    ]
-    if not active:
-        return
-    with st.container(horizontal=True, key="active-filters"):
-        for name, value in active:
-            label = t(_LABELS.get(name, f"board.{name}"))
-            text = value[:8] if name == "benchmark" else clipped(value)
-            shown = plain(label if name == "invalid" else f"{label}: {text}")
-            st.badge(shown, color="blue", help=value if name == "benchmark" else whole_name(value))
-
-
 def show_groups(query: BoardQuery) -> bool:
     """Runs of equal configuration as one row each, the fastest first."""
     page = page_of(core().warehouse.leaderboard, query)
@@ -201,12 +179,14 @@ def show_run_table(query: BoardQuery) -> bool:
 
 def _table(rows: list[dict[str, Any]], alt: str, key: str, *, tickable: bool = True) -> list[int]:
     """The table; returns the indexes of the ticked rows."""
+    flavors = without_prefix([row[t("board.flavor")] for row in rows])
     widths: dict[str, Width] = {
-        t("board.model"): 130,
-        t("board.parameters"): 130,
+        t("board.model"): 115,
+        t("board.parameters"): 115,
         t("board.reason"): 260,
-        t("board.flavor"): 180,
+        t("board.flavor"): min(150, max(map(text_width, flavors))),
     }
+    rows = [row | {t("board.flavor"): flavor} for row, flavor in zip(rows, flavors, strict=True)]
     options: Any = {
         "hide_index": True,
         "alt": alt,
@@ -232,7 +212,7 @@ def _badges(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         options=[*colours],
         color=[*colours.values()],
         help=t("board.change_help"),
-        width=_BADGE,
+        width=max(_BADGE, *(text_width(text) + _CHIP for text in texts)) if texts else _BADGE,
     )
     return {t("board.change"): drawn} if texts else {}
 

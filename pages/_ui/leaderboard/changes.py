@@ -7,11 +7,10 @@ from typing import Protocol, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.formats import signed
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.histories import Outcome, TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.history.groups import OUTCOME
+from pages._ui.history.groups import OUTCOME, change_of
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.navigation import HISTORY, link
@@ -112,10 +111,7 @@ def _is_newest_of(row: BoardRow, trend: TrendVerdict) -> bool:
 
 def change_text(found: TrendVerdict) -> str:
     """Which way its newest version went against the baseline, and by how much; the metric, unless it is throughput."""
-    metric = found.verdict.decisive
-    name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
-    change = signed(metric.difference.change, 1) if metric and metric.difference else ""
-    return " ".join(filter(None, (CHANGES[found.verdict.outcome][0], change, name)))
+    return f"{CHANGES[found.verdict.outcome][0]} {change_of(found.verdict)}".rstrip()
 
 
 def badge_colours(texts: Iterable[str]) -> dict[str, str]:

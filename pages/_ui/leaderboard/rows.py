@@ -27,19 +27,19 @@ def group_cells(
     return {
         t("board.rank"): row.rank or MISSING,
         t("board.model"): row.model,
+        **({} if parameters is None else {t("board.parameters"): parameters}),
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.flavor"): hardware(row),
-        t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
+        t("board.block_size"): nodes_and_cards(row.node_count, row.cards_per_node),
         **own_unit(row, unit),
         t("board.median", unit=unit): rounded(row.throughput),
         **({} if changes is None else {t("board.change"): changes}),
-        **({} if parameters is None else {t("board.parameters"): parameters}),
         t("board.runs"): row.runs,
         t("board.cv"): hundredfold(row.cv),
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.accuracy),
         **median_cells(row),
-        t("board.low", unit=unit): rounded(row.ci_low),
+        t("board.low", unit=unit): rounded(at_least_zero(row.ci_low)),
         t("board.high", unit=unit): rounded(row.ci_high),
         t("board.best", unit=unit): rounded(row.best),
         t("board.origin"): t(f"origin.{row.origin}"),
@@ -65,10 +65,10 @@ def run_cells(row: RunRow, unit: str) -> dict[str, Any]:
         t("board.validity"): t(f"validity.{row.validity}"),
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
-        t("board.flavor"): hardware(row),
-        t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
         **own_unit(row, unit),
         t("board.throughput", unit=unit): rounded(row.throughput),
+        t("board.flavor"): hardware(row),
+        t("board.block_size"): nodes_and_cards(row.node_count, row.cards_per_node),
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.accuracy),
         t("board.origin"): t(f"origin.{row.origin}"),
@@ -79,6 +79,11 @@ def run_cells(row: RunRow, unit: str) -> dict[str, Any]:
         t("board.by"): row.created_by,
         t("board.launched"): when(row.created_at, "%Y-%m-%d %H:%M"),
     }
+
+
+def at_least_zero(low: float | None) -> float | None:
+    """The lower end of an interval of a throughput: of two runs that differ a lot, it would be negative."""
+    return None if low is None else max(0.0, low)
 
 
 def own_unit(row: BoardRow | RunRow, unit: str) -> dict[str, str]:

@@ -99,8 +99,9 @@ def show_openable(
     key: str,
     visible: int,
     widths: Mapping[str, Width] | None = None,
+    config: Mapping[str, Any] | None = None,
 ) -> None:
-    """A table whose rows open a page, each with its selection."""
+    """A table whose rows open a page, each with its selection; `config` draws some columns in another way."""
     with openable(key):
         event: Any = st.dataframe(
             rows,
@@ -110,7 +111,7 @@ def show_openable(
             on_select="rerun",
             selection_mode="single-row",
             height=height_of(rows, visible),
-            column_config=columns(rows, widths or {}),
+            column_config=columns(rows, widths or {}) | dict(config or {}),
             placeholder=MISSING,
         )
     # A selection outlives its rows: a filter may leave fewer of them than were there when one was ticked.

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -104,6 +104,18 @@ def _breakable(text: str) -> str:
 def text_width(text: str) -> int:
     """About how wide a text is in a cell; Chinese characters are twice as wide as Latin ones."""
     return EDGES + math.ceil(sum(LETTER if ord(letter) < 0x2E80 else 2 * LETTER for letter in text))
+
+
+def shared_prefix(names: Iterable[str]) -> str:
+    """The first part of all names, such as "modelarts."; empty where they differ in it or have no other."""
+    firsts = {"".join(name.partition(".")[:2]) for name in names}
+    return first if len(firsts) == 1 and (first := firsts.pop()).endswith(".") else ""
+
+
+def without_prefix(names: Sequence[str]) -> list[str]:
+    """Names of hardware without the part that all share: the ends, by which they differ, are then seen."""
+    prefix = shared_prefix(names)
+    return [name.removeprefix(prefix) for name in names]
 
 
 def columns(rows: Sequence[Mapping[str, Any]], widths: Mapping[str, Width]) -> dict[str, Any]:
