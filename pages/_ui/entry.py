@@ -6,10 +6,10 @@ from pathlib import Path
 import streamlit as st
 
 from aisbench_core.private_files import require_writable
+from pages._ui.layout import install_layout, scripts
 from pages._ui.search import show_search, show_search_button
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import PageEnd, errors_shown
-from pages._ui.shell.layout import install_layout, scripts
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
 from pages._ui.shell.row_keys import install_row_keys

@@ -73,7 +73,7 @@ PAGES: dict[str, tuple[Answer, ...]] = {
     "configuration": (TILE, CHART),
     "compare": (MESSAGE, TABLE),
     "compare-groups": (SENTENCE, MESSAGE, TABLE),
-    "scaling": (TABLE,),
+    "scaling": (MESSAGE, CHART),
     "history": (TABLE,),
     "history-one": (MESSAGE, CHART),
     "import": (Answer('[data-testid="stFileUploader"]', FIELD_PX),),
@@ -82,7 +82,8 @@ PAGES: dict[str, tuple[Answer, ...]] = {
     "health": (TILE,),
 }
 OF = {
-    1: PAGES | {"compare": (MESSAGE,), "compare-groups": (MESSAGE,), "history": (MESSAGE, CHART)},
+    1: PAGES
+    | {"compare": (MESSAGE,), "compare-groups": (MESSAGE,), "history": (MESSAGE, CHART), "scaling": (MESSAGE, TABLE)},
     MANY: PAGES | {"compare-groups": (MESSAGE, TABLE)},
     MOST: PAGES | {"home": (CHANGED, TILE)},
 }

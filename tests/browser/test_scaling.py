@@ -13,7 +13,7 @@ from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import assert_fits, axe_violations
 from tests.browser.visit import OpenWindow
 
-OLD, NEW = "r1.10 · modelarts.kat1.8xlarge · 8-card nodes", "r1.11 · modelarts.kat1.8xlarge · 8-card nodes"
+OLD, NEW = "r1.10 · kat1.8xlarge · 8-card nodes", "r1.11 · kat1.8xlarge · 8-card nodes"
 
 
 def lawful(nodes: int) -> list[float]:

@@ -67,8 +67,8 @@ def test_several_versions_lie_over_each_other_and_stay_in_the_address(
     assert len(app.query_params["curve"]) == 2
     assert app.query_params["at"] in ("12", ["12"])
     assert set(table(app)["Version and hardware"]) == {
-        "r1.10 · modelarts.kat1.8xlarge · 8-card nodes",
-        "r1.11 · modelarts.kat1.8xlarge · 8-card nodes",
+        "r1.10 · kat1.8xlarge · 8-card nodes",
+        "r1.11 · kat1.8xlarge · 8-card nodes",
     }
     assert "A serial share needs three node counts" in texts(app)
     assert 12 in set(table(app, 1)["Nodes"])

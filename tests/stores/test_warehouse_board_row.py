@@ -48,5 +48,15 @@ def test_a_slower_row_is_told_against_the_best_of_its_benchmark(tmp_path: Path) 
     assert sum(details.node_hours.values()) > 0
 
 
+def test_imported_rows_which_have_no_rank_are_told_against_the_fastest_of_them(tmp_path: Path) -> None:
+    store = warehouse(tmp_path)
+    store.record_many([a.imported("i-fast", reported=900.0), a.imported("i-slow", reported=500.0, node_count=2)])
+
+    details = store.board_row("i-slow")
+
+    assert details is not None
+    assert (details.ranked, details.row.throughput, details.best.throughput) == (0, 500.0, 900.0)
+
+
 def test_a_run_that_is_not_recorded_has_no_row(tmp_path: Path) -> None:
     assert warehouse(tmp_path).board_row("nobody") is None

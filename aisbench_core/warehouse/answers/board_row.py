@@ -33,7 +33,8 @@ _HOURS = """
 
 @dataclass(frozen=True, slots=True)
 class BoardRowDetails:
-    """A row of the leaderboard. `best` is its benchmark's fastest row, `ranked` how many rows have a rank there.
+    """A row of the leaderboard. `best` is its benchmark's fastest row, of those with a rank where there are any;
+    `ranked` is how many have one.
 
     `runs`: the newest MAX_RUNS of `total`, valid or not. `node_hours`: of launched runs, by profile and flavor."""
 
@@ -76,7 +77,7 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
     ranked = [one for one in rows if one.rank_from is not None]
     return BoardRowDetails(
         row,
-        max(ranked, key=lambda one: one.throughput or 0.0, default=row),
+        max(ranked or rows, key=lambda one: one.throughput or 0.0),
         len(ranked),
         tuple(by_id[one] for one in ids),
         total,

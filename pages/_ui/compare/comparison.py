@@ -104,12 +104,17 @@ def _cells(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[s
 def show_metrics(comparison: Comparison) -> None:
     """Each metric of each run, with its ratio to the baseline where there is one."""
     st.header(t("compare.metrics"))
-    rows = [_metric_cells(metric, comparison.runs, names_of(comparison)) for metric in comparison.metrics]
+    names, measured = names_of(comparison), filter(_is_measured, comparison.metrics)
+    rows = [_metric_cells(metric, comparison.runs, names) for metric in measured]
     show_side_by_side(rows, t("compare.metrics"))
     st.caption(t("compare.metrics_legend"))
     if comparison.by is ComparedBy.ROWS:
         counts = [peer.summary.count if peer.summary else 0 for peer in comparison.peers]
         st.caption(t("compare.of_rows", runs=", ".join(map(str, counts))))
+
+
+def _is_measured(metric: MetricComparison) -> bool:
+    return metric.decides or any(cell.value is not None for cell in metric.values)
 
 
 def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], names: Mapping[str, str]) -> dict[str, Any]:

@@ -10,12 +10,13 @@ from aisbench_core.warehouse.answers.board_row import BoardRowDetails
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware
 from aisbench_core.warehouse.answers.histories import Trend, TrendRow
 from aisbench_core.warehouse.values import BoardQuery, RunRow
+from pages._ui import layout
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import BADGES, SIGNS
 from pages._ui.leaderboard.rows import at_least_zero, run_cells
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
-from pages._ui.shell import charts, layout, navigation
+from pages._ui.shell import charts, navigation
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import end_page, plain
 from pages._ui.shell.filters import region_key
@@ -87,7 +88,8 @@ def _show_numbers(found: BoardRowDetails) -> None:
         (f"{row.runs} / {found.total}", t("configuration.valid_help")),
     )
     for (name, column), (value, help_text) in zip(layout.tiles(NUMBERS).items(), values, strict=True):
-        label = t(f"configuration.{name}", ranked=f"{found.ranked:,}")
+        is_ranked = name != "rank" or row.rank
+        label = t(f"configuration.{name}", ranked=f"{found.ranked:,}") if is_ranked else t("board.rank")
         column.metric(t.with_unit(label, unit) if name in RATES else label, value, border=True, help=help_text)
     if row.ci_low is not None and row.ci_high is not None:
         low, high = number(at_least_zero(row.ci_low)), number(row.ci_high, unit)

@@ -14,10 +14,11 @@ from aisbench_core.model import ACTIVE, Run, RunSort, RunState
 from aisbench_core.warehouse.answers.activity import RegionActivity, Usage
 from aisbench_core.warehouse.answers.histories import Outcome, Regressions
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
+from pages._ui import layout
 from pages._ui.home.changes import show_changed
 from pages._ui.runs import cards
 from pages._ui.runs.job_details import show_alert_badge
-from pages._ui.shell import layout, navigation
+from pages._ui.shell import navigation
 from pages._ui.shell.core import cached, core, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.filters import region_key

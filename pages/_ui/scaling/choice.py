@@ -15,6 +15,7 @@ from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import choose_row, region_key
 from pages._ui.shell.formats import whole_name
+from pages._ui.shell.tables import without_prefix
 from pages._ui.shell.words import t
 
 # How many configurations the picker offers, those on most node counts; filters reach the others.
@@ -93,12 +94,21 @@ def choose_nodes(curves: Sequence[Scaling]) -> int:
 def curve_names(curves: Sequence[Scaling]) -> Mapping[str, str]:
     """Version and hardware of each curve by its id; curves that are alike in both are named with their systems, too."""
     by_id = systems(curve.query for curve in curves)
-    return {curve.query.id: _curve_name(curve.query, by_id[curve.query.id]) for curve in curves}
+    flavors = without_prefix([hardware(curve.query) for curve in curves])
+    return {
+        curve.query.id: _curve_name(curve.query, flavor, by_id[curve.query.id])
+        for curve, flavor in zip(curves, flavors, strict=True)
+    }
 
 
-def _curve_name(query: ScalingQuery, system: str) -> str:
-    cards = t("scaling.cards", cards=query.cards_per_node)
-    parts = (query.framework_version, hardware(query), system, cards, _imported(query.origin))
+def _curve_name(query: ScalingQuery, flavor: str, system: str) -> str:
+    parts = (
+        query.framework_version,
+        flavor,
+        system,
+        t("scaling.cards", cards=query.cards_per_node),
+        _imported(query.origin),
+    )
     return " · ".join(part for part in parts if part)
 
 

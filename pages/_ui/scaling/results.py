@@ -60,8 +60,7 @@ def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
         for curve in curves
         for point in curve.points
     ]
-    if len({row[t("scaling.curve")] for row in rows}) == 1:  # it is named above, and would push numbers out of sight
-        rows = [{title: cell for title, cell in row.items() if title != t("scaling.curve")} for row in rows]
+    rows = _without_only_curve(rows)
     show_table(rows, t("scaling.numbers"), widths={t("scaling.curve"): _name_width(names)})
 
 
@@ -72,7 +71,16 @@ def show_predictions(curves: Sequence[Scaling], nodes: int, names: Names) -> Non
     ]
     if rows:
         st.header(t("scaling.predicted"))
+        rows = _without_only_curve(rows)
         show_table(rows, t("scaling.predicted"), widths={t("scaling.curve"): _name_width(names)})
+
+
+def _without_only_curve(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The only curve is named above: its name would push numbers out of sight."""
+    title = t("scaling.curve")
+    if len({row[title] for row in rows}) > 1:
+        return rows
+    return [{name: cell for name, cell in row.items() if name != title} for row in rows]
 
 
 def _name_width(names: Names) -> int:
