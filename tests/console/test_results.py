@@ -54,7 +54,7 @@ def test_filters_come_from_the_url_and_go_there(open_page: OpenPage, used: Path)
 
     app.multiselect(key="nodes").set_value([4]).run()
 
-    assert list(table(app)["Size"]) == ["4 × 8"]
+    assert list(table(app)["Nodes × cards"]) == ["4 × 8"]
     assert app.query_params["nodes"] in ("4", ["4"])
 
 

@@ -17,6 +17,7 @@ LONG = "resnet-" + "with-a-name-that-goes-on-" * 4 + "end"
 
 WHOLE_IN = {
     "compare/comparability.py": "the table of differences",
+    "compare/names.py": "the table of differences",
     "history/baselines.py": "the chart's tooltip",
     "history/choice.py": "a line below the field",
     "history/groups.py": "the cell, at a double click",
@@ -24,12 +25,12 @@ WHOLE_IN = {
     "history/trend_charts.py": "the chart's tooltip",
     "home/changes.py": "the tooltip of History's chart, which the title links to",
     "leaderboard/blocks.py": "the title's tooltip",
-    "leaderboard/board.py": "the badge's tooltip",
     "leaderboard/chart.py": "the bar's tooltip",
     "leaderboard/tv.py": "the Leaderboard: nobody points at a wall screen",
     "runs/recorded.py": "the title's tooltip, and record.json",
     "runs/validity.py": "record.json: these are sentences of 600 letters",
     "scaling/choice.py": "a line below the field",
+    "shell/filters.py": "the badge's tooltip",
     "shell/errors.py": "console.log: these are texts of 2,000 letters",
     "shell/formats.py": "the tooltip itself",
 }

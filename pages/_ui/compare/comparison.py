@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import clipped, difference, nodes_and_cards, number, percent
+from aisbench_core.formats import difference, nodes_and_cards, number, percent
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.answers.histories import Trend
@@ -64,7 +64,7 @@ def _run_title(row: RunRow) -> str:
     size = nodes_and_cards(row.node_count, row.cards_per_node)
     is_imported = row.origin is Origin.IMPORTED
     origin = (t("origin.imported"), when(row.created_at, "%m-%d %H:%M")) if is_imported else ()
-    return " · ".join(filter(None, (row.run_id, clipped(row.model), clipped(row.framework_version), size, *origin)))
+    return " · ".join(filter(None, (row.run_id, row.model, row.framework_version, size, *origin)))
 
 
 def choose_compared() -> ComparedBy:
