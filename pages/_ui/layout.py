@@ -12,7 +12,7 @@ SCRIPTS, TILES = "scripts", "tiles"  # keys of containers
 _STYLE = f"""<style>
     [data-testid="stMainBlockContainer"] {{ padding-top: 4rem; }}
     [data-testid="stSidebarHeader"] {{ margin-bottom: 0; }}
-    div:has(> .st-key-{SCRIPTS}) {{ position: absolute; }}
+    div:has(> .st-key-{SCRIPTS}) {{ position: absolute; width: 0; }}
     @media (max-width: 640px) {{
         .st-key-{TILES} [data-testid="stColumn"] {{ min-width: 9rem; }}
     }}

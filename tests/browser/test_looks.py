@@ -143,7 +143,7 @@ def test_all_titles_stand_at_one_height_just_below_the_header(
         assert box
         heights[name] = box["y"]
 
-    assert set(heights.values()) == {heights["home"]}, heights
+    assert max(heights.values()) - min(heights.values()) < 1, heights
     assert heights["home"] <= TITLE_PX
 
 
