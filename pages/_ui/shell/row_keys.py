@@ -52,7 +52,9 @@ SCRIPT = """<script>
   let clicked, pressed;
   const isCell = (canvas, event) => {{
     const box = canvas.getBoundingClientRect();
-    return event.clientX > box.left + {boxes} && event.clientY > box.top + {head};
+    const rows = canvas.closest(".stDataFrame").querySelector(".dvn-stack").getBoundingClientRect();
+    const isRow = event.clientY > box.top + {head} && event.clientY < rows.bottom;
+    return isRow && event.clientX > box.left + {boxes};
   }};
   document.addEventListener("mousedown", event => {{ pressed = [event.clientX, event.clientY]; }}, true);
   document.addEventListener("click", event => {{
