@@ -31,7 +31,7 @@ def show_package(package: Package, done: Callable[[], None]) -> None:
     if described.existing:
         st.info(t("import.package_known", name=plain(described.existing)), icon=":material/inventory_2:")
     else:
-        _show_questions(package, described)
+        _show_missing_values(package, described)
     show_findings(described.findings)
     if imported.profile:
         st.header(t("import.profile"))
@@ -72,7 +72,7 @@ def _flavors() -> tuple[tuple[Flavor, ...], str]:
     return list_flavors(profile)[0], core().regions.profile(profile).flavor
 
 
-def _show_questions(package: Package, described: PackagedWorkload) -> None:
+def _show_missing_values(package: Package, described: PackagedWorkload) -> None:
     """The workload's name; boot file and engine only where the package does not say them."""
     st.text_input(t("import.workload_name"), key=NAME, placeholder=described.name, help=t("import.workload_name_help"))
     missing = {finding.rule for finding in described.findings}

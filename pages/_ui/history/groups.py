@@ -92,26 +92,26 @@ def _cells(shown: Sequence[TrendVerdict], parameters: Mapping[str, str]) -> list
 
 def _row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]:
     """What matters most first: a window of 1280 pixels ends after the baseline."""
-    verdict, trend = group.verdict, group.row.group
-    gap = verdict.decisive.difference if verdict.decisive else None
+    regression_verdict, trend = group.verdict, group.row.group
+    gap = regression_verdict.decisive.difference if regression_verdict.decisive else None
     return {
-        t("history.outcome"): [t(f"outcome.{verdict.outcome.name.lower()}")],
+        t("history.outcome"): [t(f"outcome.{regression_verdict.outcome.name.lower()}")],
         t("board.model"): group.row.model,
         t("board.flavor"): flavor,
         t("board.block_size"): nodes_and_cards(trend.node_count, trend.cards_per_node),
-        t("history.change"): change_of(verdict) or MISSING,
+        t("history.change"): change_of(regression_verdict) or MISSING,
         t("history.interval"): f"{signed(gap.ci_low, 1)} … {signed(gap.ci_high, 1)}" if gap else MISSING,
-        t("history.candidate"): short(verdict.candidate) or MISSING,
-        t("history.baseline"): short(verdict.baseline) or MISSING,
+        t("history.candidate"): short(regression_verdict.candidate) or MISSING,
+        t("history.baseline"): short(regression_verdict.baseline) or MISSING,
         t("board.parameters"): clipped(parameters, MAX_LETTERS) or MISSING,
-        t("history.runs_missing"): verdict.runs_missing,
+        t("history.runs_missing"): regression_verdict.runs_missing,
         t("board.runs"): group.row.valid,
         t("history.at"): when(group.row.latest_at, "%Y-%m-%d %H:%M"),
     }
 
 
-def change_of(verdict: RegressionVerdict) -> str:
+def change_of(regression_verdict: RegressionVerdict) -> str:
     """By how much the newest version changed; the metric, unless it is throughput."""
-    metric = verdict.decisive
+    metric = regression_verdict.decisive
     name = t(f"metric.{metric.name}") if metric and metric.name != "throughput" else ""
     return " ".join(filter(None, (signed(metric.difference.change, 1) if metric and metric.difference else "", name)))

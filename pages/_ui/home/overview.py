@@ -30,7 +30,7 @@ from pages._ui.shell.words import t
 SECONDS = 30  # between refreshes
 DAYS = 7  # of records and node hours: today and the days before it
 
-# Counts on top. Those of launches stand there at once; verdicts of thousands of runs may take seconds after a start.
+# Counts on top. Those of launches stand there at once; judging thousands of runs may take seconds after a start.
 TILES = ("regressed", "improved", "unclear", "running", "failures", "node_hours")
 Tiles = Mapping[str, DeltaGenerator]
 
@@ -56,19 +56,19 @@ class _Launches:
 
 def _refreshed(region: RegionFacts | None) -> None:
     with errors_shown():
-        verdicts = st.container()  # they stand above the rest, but may take seconds
+        benchmarks = st.container()  # they stand above the rest, but may take seconds
         launches = _launches()
         if launches:
             _show_launches(launches)
         if region:
             query = BoardQuery(region.region, rehearsal=region.rehearsal)
             activity = cached(core().warehouse.activity, query, _midnight(days=DAYS - 1))
-            with verdicts:
+            with benchmarks:
                 tiles = layout.tiles(TILES)
                 _count_launches(tiles, launches)
                 _count_hours(tiles, activity.usage, rehearsal=region.rehearsal)
             _show_records(activity, region)
-            with verdicts:
+            with benchmarks:
                 with st.spinner(t("home.reading"), show_time=True):
                     regressions = cached(core().warehouse.regressions, query)
                 _count_outcomes(tiles, regressions)
