@@ -19,6 +19,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
             *(f"aisbench_core/running/ledger{part}.py" for part in ("", "_file", "_schema", "_series")),
         }
     ),
+    "re2": frozenset({"aisbench_core/progress/patterns.py"}),
     "filelock": frozenset(
         {
             "aisbench_core/importing/saving.py",
@@ -66,6 +67,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.manifest",
         "aisbench_core.upstream.packages.package",
         "aisbench_core.preflight.rule",
+        "aisbench_core.progress.overview",
         "aisbench_core.authoring.specfile",
         "aisbench_core.upstream.configs.contents",
         "aisbench_core.authoring.workloads",
@@ -124,7 +126,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
             f"aisbench_core.{name}"
             for name in ("health", "importing", "job_secrets", "mlflow", "notifications", "preflight")
         ),
-        *(f"aisbench_core.{name}" for name in ("report", "reproducing", "rulesets", "running", "series", "storage")),
+        *(
+            f"aisbench_core.{name}"
+            for name in ("progress", "report", "reproducing", "rulesets", "running", "series", "storage")
+        ),
         *(f"aisbench_core.{name}" for name in ("region_files", "region_resources", "regions")),
         *(f"aisbench_core.{name}" for name in ("system", "upstream", "warehouse")),
         *BELOW,
@@ -199,12 +204,17 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring",
         *("aisbench_core.cloud.ports", "aisbench_core.job_secrets", "aisbench_core.liveness"),
         "aisbench_core.results",
-        "aisbench_core.running",
+        *(f"aisbench_core.{name}" for name in ("running", "progress.points", "progress.watch")),
         "aisbench_core.preflight",
         "aisbench_core.regions",
         *BELOW,
     ),
     "aisbench_core/liveness": ("aisbench_core.liveness", *BELOW),
+    "aisbench_core/progress": (
+        *("aisbench_core.authoring", "aisbench_core.progress", "aisbench_core.regions"),
+        *("aisbench_core.running.run_files", "aisbench_core.running.run_paths", "aisbench_core.warehouse"),
+        *BELOW,
+    ),
     "aisbench_core/results": ("aisbench_core.cloud.ports", "aisbench_core.results", *BELOW),
     "aisbench_core/web": ("aisbench_core.web", *BELOW),
     "aisbench_core/preflight": (
@@ -226,6 +236,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/authoring": (
         "aisbench_core.authoring",
         "aisbench_core.cloud.ports",
+        "aisbench_core.progress.patterns",
         "aisbench_core.strict_yaml",
         *BELOW,
     ),

@@ -9,6 +9,7 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, Valid
 
 from aisbench_core.messages import Message, joined, verbatim
 from aisbench_core.model import Frozen, Scalar
+from aisbench_core.progress.patterns import MAX_PATTERNS, pattern_problem
 from aisbench_core.value_errors import refusal
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")]
@@ -129,6 +130,26 @@ class QualityTarget(Frozen):
     note: Annotated[str, Field(description="basis of the inference")] = ""
 
 
+class ProgressLines(Frozen):
+    """How the log tells the progress of a training, beside the reporter and the well-known styles."""
+
+    patterns: Annotated[
+        tuple[str, ...],
+        Field(max_length=MAX_PATTERNS, description="patterns of RE2 with named groups, tried before the known styles"),
+    ] = ()
+    batch_parameter: Annotated[
+        str, Field(description="parameter with the samples of a card per step: throughput from the time of a step")
+    ] = ""
+
+    @field_validator("patterns")
+    @classmethod
+    def _patterns_can_be_used(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            if problem := pattern_problem(pattern):
+                raise refusal(Message("{pattern!r} {problem}", pattern=pattern[:80], problem=problem))
+        return patterns
+
+
 class PackageOrigin(Frozen):
     """The ais-bench package that a workload was imported from; written by the import."""
 
@@ -165,6 +186,7 @@ class Manifest(Frozen):
     versions: Annotated[
         dict[str, VersionEdition], Field(min_length=1, description="framework versions, oldest first; last: default")
     ]
+    progress_lines: Annotated[ProgressLines, Field(description="how the log tells the progress")] = ProgressLines()
     package: Annotated[PackageOrigin | None, Field(description="the package that it was imported from, if any")] = None
 
     @field_validator("versions")

@@ -15,6 +15,7 @@ RECORD = frozenset(
         "job.json",
         "launch.json",
         "metrics.jsonl",
+        "progress.jsonl",
         "record.json",
         "remarks.jsonl",
         "removals.jsonl",

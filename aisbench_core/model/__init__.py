@@ -40,6 +40,7 @@ from aisbench_core.model.job_details import (
     StageStep,
 )
 from aisbench_core.model.news import Delivery, DeliveryState, News, NewsKind, Notice
+from aisbench_core.model.progress import TrainingPoint
 from aisbench_core.model.region import (
     DirectoryEntry,
     DirectoryPage,
@@ -219,6 +220,7 @@ __all__ = [
     "TaskStatus",
     "TrainResultInfo",
     "TrainingMode",
+    "TrainingPoint",
     "Update",
     "Volume",
     "WaitingJob",

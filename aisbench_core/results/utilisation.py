@@ -47,6 +47,12 @@ def measured_until(samples: Sequence[MetricSample]) -> tuple[datetime | None, da
     return max(computing, default=None), max((sample.at for sample in measured), default=None)
 
 
+def busiest_metric(samples: Sequence[MetricSample]) -> str | None:
+    """The metric that says how much the nodes compute: their cards' use, or their processors' where that is unknown."""
+    measured = {sample.name for sample in samples if 0 <= sample.value <= 100}
+    return next((name for name in (*_MEMORY_OF, _PROCESSOR) if name in measured), None)
+
+
 def low_utilisation(samples: Sequence[MetricSample]) -> list[LowUtilisation]:
     """For each node and kind of cards the longest such time of at least LONG_ENOUGH, if any, by node.
 

@@ -32,6 +32,7 @@ from aisbench_core.model import (
     TrainResultInfo,
 )
 from aisbench_core.private_files import sync, write_whole
+from aisbench_core.progress.watch import ProgressWatch
 from aisbench_core.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.results.job_events import cloud_events
 from aisbench_core.results.progress import read_progress, seconds_in, target_message
@@ -62,6 +63,7 @@ class Collecting:
     record: Callable[[RunRecord], None]
     clock: Clock
     secrets: JobSecrets
+    progress: ProgressWatch
 
     def collect(self, run: Run, folder: RunFolder) -> Run:
         """Collect results, logs, metrics and events, and store the record; returns the run in its final state.
@@ -89,6 +91,8 @@ class Collecting:
             attempts=details.attempts,
             card_samples=tuple(read_card_samples(folder.cards)),
         )
+        self.progress.update(run, folder, self.clock() if run.ended_at is None else run.ended_at)
+        self.progress.forget(run.run_id)
         for log in folder.logs.glob("*.log"):
             sync(log)
         write_record(record, folder.record, folder.metrics, folder.events)

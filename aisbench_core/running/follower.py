@@ -34,6 +34,7 @@ from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Message, joined, message_of
 from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunRecord, RunState
 from aisbench_core.private_files import is_read_only
+from aisbench_core.progress.watch import ProgressWatch
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_watches import WatchLedger
@@ -118,11 +119,12 @@ class Follower:
         self._clock = clock
         # Half of the time between two polls, which are never exactly that far apart.
         paces = LogPace(settings.poll_seconds), LogPace(settings.poll_seconds / 2)
-        guard = StallGuard(parts.watches, parts.workloads)
+        guard, progress = StallGuard(parts.watches, parts.workloads), ProgressWatch(parts.workloads)
         self._steps = Steps(
-            settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, *paces, guard, parts.slow_share
-        )
-        self._collecting = Collecting(ledger, connect, parts.record, clock, parts.secrets)
+            settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, progress, *paces, guard,
+            parts.slow_share,
+        )  # fmt: skip
+        self._collecting = Collecting(ledger, connect, parts.record, clock, parts.secrets, progress)
         self._admit = parts.admission()
         self._notify = parts.notify
         user, host = getpass.getuser(), socket.gethostname()

@@ -1,6 +1,7 @@
 """Files of runs and series: facts stored at launch, logs, metrics, the record, and plans of series."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,8 +10,18 @@ from pydantic import TypeAdapter, ValidationError
 from aisbench_core.errors import DamagedLedger, ResultError
 from aisbench_core.liveness.slow_cards import CardRate
 from aisbench_core.messages import Message
-from aisbench_core.model import CardSample, JobDetails, Launched, MetricSample, RunRecord, Series, WorkloadFacts
+from aisbench_core.model import (
+    CardSample,
+    JobDetails,
+    Launched,
+    MetricSample,
+    RunRecord,
+    Series,
+    TrainingPoint,
+    WorkloadFacts,
+)
 from aisbench_core.private_files import write_whole
+from aisbench_core.progress.points import read_points
 from aisbench_core.results.card_samples import read_card_samples
 from aisbench_core.results.record import (
     Unread,
@@ -77,6 +88,19 @@ class RunFiles:
         """A node's log from byte `start` on (at most 1 MB), and the offset of the next read."""
         return logs.read(self._folder(run_id).log(node), start)
 
+    def training_points(self, run_id: str) -> list[TrainingPoint]:
+        """What the log said of the training so far."""
+        return read_points(self._folder(run_id).progress)
+
+    def revision(self, run_id: str) -> Hashable:
+        """Changes with every change of the job's details, samples and training points."""
+        folder = self._folder(run_id)
+        return str(folder.path), *map(_state_of, (folder.job, folder.metrics, folder.progress))
+
+    def facts(self, run_id: str) -> LaunchFacts:
+        """The facts that were stored at its launch. Raises ResultError when they are missing or damaged."""
+        return read_facts(self._folder(run_id).launch)
+
     def samples(self, run_id: str) -> list[MetricSample]:
         """The metrics sampled so far."""
         return read_samples(self._folder(run_id).metrics)
@@ -120,6 +144,13 @@ class RunFiles:
                 raise
             name = run_id
         return RunFolder(self.runs_dir / Path(name).name)
+
+
+def _state_of(file: Path) -> tuple[int, int, int] | None:
+    with suppress(OSError):
+        stat = file.stat()
+        return stat.st_ino, stat.st_mtime_ns, stat.st_size
+    return None
 
 
 def _record(folder: RunFolder) -> RunRecord:

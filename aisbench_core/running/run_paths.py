@@ -28,6 +28,8 @@ class RunFolder:
         self.result = path / "train_result_info.json"  # the block of that name
         self.metrics = path / "metrics.jsonl"  # a sample a line
         self.cards = path / "cards.jsonl"  # a sample of a card a line, measured inside the job
+        self.progress = path / "progress.jsonl"  # what the log said of the training, a point a line
+        self.progress_offsets = path / "progress.json"  # how many bytes of each node's log are read for it
         self.events = path / "events.jsonl"  # an event a line, of the console and the cloud
         self.job = path / "job.json"  # what the platform says about the job: events, stages, tasks, attempts
         self.removals = path / "removals.jsonl"  # what was removed of the run, a removal a line

@@ -34,6 +34,7 @@ from aisbench_core.model import (
     TaskStatus,
 )
 from aisbench_core.preflight.offline import preflight
+from aisbench_core.progress.watch import ProgressWatch
 from aisbench_core.results.job_events import alert_message
 from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, run_paths
@@ -66,6 +67,7 @@ class Steps:
     clock: Clock
     secrets: JobSecrets
     leaving: threading.Event
+    progress: ProgressWatch
     log_pace: logs.LogPace
     details_pace: logs.LogPace
     stalls: StallGuard
@@ -252,6 +254,8 @@ class Steps:
             with suppress(CloudRejected):
                 fetched = fetch_logs(cloud, run, status, self.folder(run), secrets)
                 self.log_pace.fetched(run.run_id, now, grew=fetched.grew)
+                if fetched.grew and (progress := self.progress.update(run, self.folder(run), now)):
+                    self.ledger.set_progress(progress)
                 watch = self.stalls.observe(cloud, run, status, self.folder(run), fetched.size, now)
                 return stop_reason(run, watch)
         return None

@@ -10,7 +10,7 @@ from typing import IO, Concatenate, ParamSpec, TypeVar
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.changes import log_change
-from aisbench_core.model import Actor, RunRecord
+from aisbench_core.model import Actor, Run, RunRecord, WorkloadFacts
 from aisbench_core.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.warehouse.answers import (
     activity,
@@ -22,6 +22,7 @@ from aisbench_core.warehouse.answers import (
     facets,
     histories,
     history,
+    peers,
     ranks,
     scaling,
     search,
@@ -30,7 +31,7 @@ from aisbench_core.warehouse.answers import (
 from aisbench_core.warehouse.answers.activity import RegionActivity
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails, board_row
 from aisbench_core.warehouse.answers.boards import BenchmarkPage, BoardPage, BoardRow
-from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
+from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers, Usual
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.answers.histories import Baseline, History, Regressions, TrendPage, TrendRow, VersionField
 from aisbench_core.warehouse.answers.ranks import NodeHistory
@@ -279,6 +280,10 @@ class Warehouse:
         """Records broken and node hours used since a moment."""
         with self._store.moment() as cur:
             return activity.activity(cur, query, since)
+
+    def usual(self, run: Run, facts: WorkloadFacts, region: str, *, rehearsal: bool) -> Usual | None:
+        """What valid runs of the same configuration and size reached before; None if there are none."""
+        return self._read(peers.usual, run, facts, region, rehearsal=rehearsal)
 
     def validate(self, query: BoardQuery) -> validation.Validation:
         """Evaluate every run that the query chooses; without a ruleset in it, by the one used for recording.

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.model import CardSample, Event, Level, MetricSample, RunState
+from aisbench_core.model import CardSample, Event, Level, MetricSample, RunState, TrainingPoint
+from aisbench_core.progress.points import add_points
 from aisbench_core.results.card_samples import write_card_samples
 from aisbench_core.results.record import write_samples
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN, many
@@ -257,17 +259,37 @@ def test_a_run_that_waits_in_a_pool_has_a_priority_to_change(open_page: OpenPage
 
 def test_a_run_says_what_it_has_cost_and_an_unknown_price_is_not_zero(open_page: OpenPage, used: Path) -> None:
     ledger = Ledger(used / "ledger.sqlite3")
-    uploading = ledger.get(ACTIVE_RUN)
+    uploading, done = ledger.get(ACTIVE_RUN), ledger.get(DONE_RUN)
     ledger.advance(uploading, replace(uploading, started_at=None))
 
-    measured = {each.label: each.value for each in open_page("live", run=DONE_RUN).metric}
-    before = {each.label: each.value for each in open_page("live", run=ACTIVE_RUN).metric}
+    ended, before = texts(open_page("live", run=DONE_RUN)), texts(open_page("live", run=ACTIVE_RUN))
 
-    run = ledger.get(DONE_RUN)
-    assert run.duration_s
-    assert measured["Node hours"] == f"{run.duration_s / 3600:.3g}"
-    assert measured["Cost so far"] == "–"
-    assert "Node hours" not in before, "its nodes are not occupied yet"
+    assert done.duration_s
+    assert f"**{done.duration_s / 3600:.3g}** node hours" in ended
+    assert "The profile has no price per node hour for" in ended
+    assert "node hours" not in before, "its nodes are not occupied yet"
+
+
+def test_a_run_says_how_far_it_is_how_fast_and_when_it_ends(open_page: OpenPage, used: Path) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    run = ledger.get(RETRYING_RUN)
+    now = utc_now()
+    ledger.advance(run, replace(run, started_at=now - timedelta(hours=1)))
+    before = open_page("live", run=RETRYING_RUN)
+    points = [
+        TrainingPoint(now - timedelta(minutes=10 * (6 - step)), step, 12, 1, 2, step / 12, 2.5 - step / 10, 4000.0, 8)
+        for step in range(1, 7)
+    ]
+    add_points(points, used / "runs" / RETRYING_RUN / "progress.jsonl", 0)
+
+    app = open_page("live", run=RETRYING_RUN)
+
+    assert "The log has not told any progress yet" in texts(before)
+    shown = texts(app)
+    assert "Step **6** of 12 · epoch **1** of 2" in shown
+    assert "**4,000** · loss **1.9** · :small[estimated from 8 of 16 cards]" in shown
+    assert "left, until" in shown
+    assert len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart")) == 2
 
 
 def test_a_run_shows_the_parameters_that_were_sent(open_page: OpenPage, used: Path) -> None:

@@ -15,6 +15,7 @@ from aisbench_core.authoring.manifest import (
     Manifest,
     PackageOrigin,
     Parameter,
+    ProgressLines,
     QualityTarget,
     VersionEdition,
 )
@@ -32,6 +33,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "`definitions.<id>`": Definition,
     "`dataset`": DatasetLayout,
     "`target`": QualityTarget,
+    "`progress_lines`": ProgressLines,
     "`package`": PackageOrigin,
 }
 SHIPPED_CODE = [workload for workload in Workloads(HOME / "workloads").all() if workload.ships_code]
@@ -80,6 +82,21 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("boot_file", "train.sh", "boot_file: string should match pattern"),
         ("target.value", 75.9, "target.value: input should be less than or equal to 1 (found 75.9)"),
         ("dataset.required", "train/", "dataset.required: input should be a valid tuple (found 'train/')"),
+        (
+            "progress_lines",
+            {"patterns": [r"(?P<step>\d+"]},
+            r"'(?P<step>\\d+' is no pattern of RE2: missing )",
+        ),
+        (
+            "progress_lines",
+            {"patterns": [r"(?P<speed>\d+)"]},
+            "has unknown groups: speed; known: batch, card_throughput",
+        ),
+        (
+            "progress_lines",
+            {"patterns": ["(?P<step>x)"] * 17},
+            "progress_lines.patterns: tuple should have at most 16 items",
+        ),
         ("reporter", "sometimes", "reporter: input should be a valid boolean"),
     ],
 )

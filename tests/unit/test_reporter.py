@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.progress.patterns import ProgressPatterns
 from aisbench_core.results.progress import read_progress
 from aisbench_core.settings import HOME
 
@@ -166,3 +167,16 @@ def test_progress_that_is_no_number_is_refused(tmp_path: Path) -> None:
 
     assert refused.returncode == 1
     assert "throughput must be a finite number" in refused.stderr
+
+
+def test_progress_says_how_many_steps_there_are_and_leaves_out_a_loss_that_diverged(tmp_path: Path) -> None:
+    code = (
+        "aisbench_report.progress(120, 910.5, of=1000, epoch=2, epochs=10, loss=2.5, stage='evaluate'); "
+        "aisbench_report.progress(130, of=1000, loss=float('nan'))"
+    )
+
+    first, second = ProgressPatterns().readings(report(code, f"--train_url={tmp_path}").stdout.encode())
+
+    assert (first.step, first.steps, first.epoch, first.epochs) == (120, 1000, 2, 10)
+    assert (first.card_throughput, first.loss, first.stage) == (910.5, 2.5, "evaluate")
+    assert (second.step, second.loss) == (130, None)

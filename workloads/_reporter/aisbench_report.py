@@ -93,12 +93,30 @@ def accuracy(value: float) -> None:
     print(f"aisbench: accuracy {share:.6g}", flush=True)
 
 
-def progress(step: int, throughput: float | None = None, accuracy: float | None = None) -> None:
+def progress(
+    step: int,
+    throughput: float | None = None,
+    accuracy: float | None = None,
+    *,
+    of: int | None = None,
+    epoch: int | None = None,
+    epochs: int | None = None,
+    loss: float | None = None,
+    stage: str = "",
+) -> None:
     """Print for the console how far the training is: epoch or step from 1, this card's throughput since the last call,
-    accuracy of a test now. The first rank does so (of each server, in single-server mode); it is no result."""
-    line = {"step": int(step), "seconds": round(time.monotonic() - _started, 3)}  # type: dict[str, float]
+    accuracy of a test now. The first rank does so (of each server, in single-server mode); it is no result.
+
+    `of`: how many steps there are; `epoch` of `epochs`: if the step is no epoch; `stage`: such as "evaluate"."""
+    line = {"step": int(step), "seconds": round(time.monotonic() - _started, 3)}  # type: dict[str, float | str]
     given = (("throughput", throughput), ("accuracy", accuracy))
     line.update({name: _number(name, value) for name, value in given if value is not None})
+    counts = (("of", of), ("epoch", epoch), ("epochs", epochs))
+    line.update({name: int(value) for name, value in counts if value is not None})
+    if loss is not None and math.isfinite(float(loss)):  # one that is none stops no training
+        line["loss"] = float(loss)
+    if stage:
+        line["stage"] = str(stage)[:40]
     if _is_first():
         print(f"aisbench: progress {json.dumps(line)}", flush=True)
 

@@ -196,3 +196,14 @@ class RankMap:
     def by_card(self) -> bool:
         """Whether each cell is one card."""
         return all(cell.card is not None for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """Of `runs` earlier valid runs: quartiles of their throughput, and the median of how long their jobs ran."""
+
+    runs: int
+    lower: float
+    median: float
+    upper: float
+    duration_s: float | None

@@ -1,4 +1,5 @@
-"""The group behind each compared run: the valid runs of its row of the leaderboard, and whether two groups differ."""
+"""The group behind each compared run: the valid runs of its row of the leaderboard, whether two groups
+differ, and what a configuration usually reaches."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -6,11 +7,14 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.model import Run, WorkloadFacts
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS, Compared, compared
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
-from aisbench_core.warehouse.answers.compared import MAX_DOTS, Comparability, Peers, RunComparability, RunDot
+from aisbench_core.warehouse.answers.compared import MAX_DOTS, Comparability, Peers, RunComparability, RunDot, Usual
 from aisbench_core.warehouse.answers.group_statistics import MIDDLE, OF_GROUPS, group_id
+from aisbench_core.warehouse.records.fingerprint import fingerprint
+from aisbench_core.warehouse.records.rows import utc
 from aisbench_core.warehouse.values import RunRow
 
 # The newest runs of a group that are read.
@@ -81,3 +85,36 @@ def _peers(run: RunComparability, group: Sequence[RunDot], base: Sequence[RunDot
     if not is_baseline and run.verdict is not Comparability.NOT_COMPARABLE:
         gap = difference([dot.throughput for dot in base], throughputs)
     return Peers(run.run_id, summary(throughputs), tuple(group[:MAX_DOTS]), is_baseline, gap)
+
+
+_SPEC_KEYS = ("framework_version", "flavor", "pool_id", "node_count", "cards_per_node")
+_EQUAL = (*_SPEC_KEYS, "region", "rehearsal", "fingerprint", "throughput_unit")
+
+_USUAL = f"""
+    select count(throughput_cluster), quantile_cont(throughput_cluster, [0.25, 0.5, 0.75]), median(duration_s)
+    from runs join results using (run_id)
+    where {COUNTED} and throughput_cluster is not null and run_id <> $run_id and created_at < $before
+        and group_id in (
+            select group_id from standings
+            where origin = 'launched' and {" and ".join(f"{name} = ${name}" for name in _EQUAL)})
+"""  # a condition of ours
+
+
+def usual(cur: DuckDBPyConnection, run: Run, facts: WorkloadFacts, region: str, *, rehearsal: bool) -> Usual | None:
+    """Of the runs of the same configuration and size, launched before this one; None if there are none."""
+    spec = run.spec
+    own = {name: getattr(spec, name) for name in _SPEC_KEYS}
+    values = {
+        "run_id": run.run_id,
+        "before": utc(run.created_at),
+        "region": region,
+        "rehearsal": rehearsal,
+        "fingerprint": fingerprint(spec, facts),
+        "throughput_unit": facts.throughput_unit,
+        **own,
+    }
+    count, quartiles, duration_s = cur.execute(_USUAL, values).fetchall()[0]
+    if not count:
+        return None
+    lower, middle, upper = quartiles
+    return Usual(count, lower, middle, upper, duration_s)

@@ -1,20 +1,25 @@
 """Four answers about a run on one screen: how far it is, how fast, what it costs, and whether it is healthy."""
 
+from collections.abc import Iterator
+
 import streamlit as st
 
-from aisbench_core.formats import MISSING, duration, money, number
+from aisbench_core.formats import MISSING, duration, money, number, percent
 from aisbench_core.model import Run, RunState
-from pages._ui.run.health import show_alerts
+from aisbench_core.progress.overview import Money, RunOverview
+from pages._ui.run import curves, health
+from pages._ui.run.snapshot import RunSnapshot
 from pages._ui.runs import cards
-from pages._ui.runs.job_details import job_details, show_queue
-from pages._ui.shell.core import core, ledger_answer
+from pages._ui.runs.job_details import show_queue
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
 
 
-def show_answers(run: Run) -> None:
+def show_answers(now: RunSnapshot) -> None:
     """The state with its reason, then the four answers."""
-    details = job_details(run.run_id)
+    run = now.run
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.state_badge(run)
         if run.started_at and not run.state.is_terminal:
@@ -23,27 +28,78 @@ def show_answers(run: Run) -> None:
         if page := core().regions.job_page(run):
             st.link_button(t("job.page"), page, help=t("job.page_help"), icon=":material/open_in_new:", type="tertiary")
         if not run.state.is_terminal:
-            _show_time()
+            # So that one sees that the page still updates.
+            st.caption(t("live.updated", at=when(core().clock(), "%H:%M:%S")))
     cards.show_detail(run)
-    show_queue(run, details)
-    show_alerts(run, details)
-    cards.show_stages(run, ledger_answer(core().ledger.progress, run.run_id))
-    if run.state is not RunState.STOPPED or run.started_at:
-        _show_cost(run)
-
-
-def _show_cost(run: Run) -> None:
-    """Node hours and money so far; a rehearsal costs nothing, and an unknown price is not zero."""
-    hours = run.node_hours(core().clock())
-    if hours is None:
+    show_queue(run, now.details)
+    health.show_alerts(now)
+    # How far a training is has an answer of its own.
+    cards.show_stages(run, None if run.state is RunState.RUNNING else now.progress)
+    if run.started_at is None:
         return
-    spent = core().regions.cost({(run.profile, run.spec.flavor): hours})
-    amounts = [money(amount, currency) for currency, amount in spent.items()]
-    left, right = st.columns(2)
-    left.metric(t("run.node_hours"), number(hours, digits=3), border=True)
-    right.metric(t("run.cost"), " + ".join(amounts) or MISSING, border=True, help=t("run.cost_help"))
+    with st.container(key="answers"):
+        left, right = st.columns(2)
+        with left.container(border=True, gap="xsmall", height="stretch"):
+            _show_how_far(now)
+        with right.container(border=True, gap="xsmall", height="stretch"):
+            _show_cost(run, now.overview)
+        left, right = st.columns(2)
+        with left.container(border=True, gap="xsmall", height="stretch"):
+            curves.show_speed(now)
+        with right.container(border=True, gap="xsmall", height="stretch"):
+            health.show_health(now)
 
 
-def _show_time() -> None:
-    """When the answers were drawn last, so that one sees that they still update."""
-    st.caption(t("live.updated", at=when(core().clock(), "%H:%M:%S")))
+def _show_how_far(now: RunSnapshot) -> None:
+    run, overview = now.run, now.overview
+    st.markdown(f"**{t('run.how_far')}**")
+    last = overview.last
+    if last is None:
+        st.caption(t("run.no_progress"), help=t("run.no_progress_help"))
+    else:
+        if last.share is not None:
+            st.progress(last.share, text=percent(last.share))
+        st.markdown(" · ".join(_position(overview)))
+    if not run.state.is_terminal:
+        st.markdown(_ending(overview), help=t("run.ending_help"))
+
+
+def _position(overview: RunOverview) -> Iterator[str]:
+    last = overview.last
+    if last is None:
+        return
+    if last.step is not None:
+        of = f"{last.steps:,}" if last.steps else MISSING
+        yield t("run.step", step=f"{last.step:,}", steps=of)
+    if last.epoch is not None:
+        yield t("run.epoch", epoch=last.epoch, epochs=last.epochs or MISSING)
+    if last.stage:
+        yield plain(last.stage)
+
+
+def _ending(overview: RunOverview) -> str:
+    if overview.remaining_s is None:
+        return t("run.no_ending")
+    key = "run.ending_by_earlier" if overview.by_earlier else "run.ending"
+    return t(key, left=duration(overview.remaining_s), at=when(overview.ends_at, "%H:%M"))
+
+
+def _show_cost(run: Run, overview: RunOverview) -> None:
+    """Node hours and money; a rehearsal costs nothing, and an unknown price is not zero."""
+    st.markdown(f"**{t('run.costs')}**")
+    st.markdown(t("run.node_hours", hours=number(overview.hours, digits=3)))
+    if not run.state.is_terminal and overview.hours_end is not None:
+        st.caption(t("run.node_hours_end", hours=number(overview.hours_end, digits=3)))
+    if overview.rehearsal:
+        st.caption(t("run.rehearsal_costs_nothing"))
+    elif not overview.cost:
+        st.caption(t("run.no_price", flavor=plain(run.spec.flavor)))
+    else:
+        text = t("run.spent", money=_amounts(overview.cost))
+        if not run.state.is_terminal and overview.cost_end:
+            text += " · " + t("run.spent_end", money=_amounts(overview.cost_end))
+        st.markdown(text)
+
+
+def _amounts(costs: Money) -> str:
+    return " + ".join(money(amount, currency) for currency, amount in costs.items())

@@ -1,12 +1,11 @@
 """Why a run failed: the platform's diagnosis, the job's attempts, its stages and tasks."""
 
-from aisbench_core.model import Run
-from pages._ui.runs.job_details import job_details, show_diagnosis, show_job_attempts, show_job_stages
+from pages._ui.run.snapshot import RunSnapshot
+from pages._ui.runs.job_details import show_diagnosis, show_job_attempts, show_job_stages
 
 
-def show_causes(run: Run) -> None:
+def show_causes(now: RunSnapshot) -> None:
     """What is known of the job's failures and restarts; nothing for a run without any."""
-    details = job_details(run.run_id)
-    show_diagnosis(details)
-    show_job_attempts(details)
-    show_job_stages(details)
+    show_diagnosis(now.details)
+    show_job_attempts(now.details)
+    show_job_stages(now.details)

@@ -11,8 +11,9 @@ from aisbench_core.model import Run
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.run import answers, causes, health, log, parameters, result, timeline
+from pages._ui.run.snapshot import snapshot
 from pages._ui.runs import card_metrics, cards, cleaning, reproduce
-from pages._ui.runs.annotations import show_annotations
+from pages._ui.runs.annotations import show_annotation_form, show_note
 from pages._ui.runs.priority import show_priority
 from pages._ui.runs.ranks import show_live_ranks
 from pages._ui.runs.recorded import show_recorded
@@ -45,7 +46,6 @@ def show_run(run_id: str) -> None:
     reproduce.show_resumed(run)
     _show_actions(run)
     cleaning.show_removals(run_id)
-    show_annotations(run_id)
     _show_sections(run)
 
 
@@ -55,7 +55,6 @@ def _show_sections(run: Run) -> None:
     A section that changes while the run is under way is a fragment of its own here, or a part of `_under_way`."""
     ended, run_id = run.state.is_terminal, run.run_id
     st.fragment(_under_way, run_every=None if ended else SECONDS)(run_id, ended)
-    st.fragment(health.show_utilisation, run_every=None if ended else METRICS_SECONDS)(run_id)
     st.fragment(timeline.show_timeline, run_every=None if ended else SECONDS)(run_id)
     parameters.show_parameters(run)
     log.show_log(run)
@@ -69,13 +68,13 @@ def _show_sections(run: Run) -> None:
 def _under_way(run_id: str, had_ended: bool) -> None:
     """The state, the four answers, and what is wrong with the run, as of now."""
     with errors_shown():
-        run = ledger_answer(core().ledger.get, run_id)
+        now = snapshot(run_id)
         # A fragment cannot change its own pace, nor the buttons above it: the page is drawn once more.
-        if run.state.is_terminal and not had_ended:
+        if now.run.state.is_terminal and not had_ended:
             st.rerun()
-        answers.show_answers(run)
-        causes.show_causes(run)
-        if run.state.is_terminal:
+        answers.show_answers(now)
+        causes.show_causes(now)
+        if now.run.state.is_terminal:
             result.show_outcome_of(run_id)
 
 
@@ -93,6 +92,8 @@ def _show_actions(run: Run) -> None:
             reproduce.show_reproduce_button(run.run_id)
             cleaning.show_clean_button(run)
         show_system(run)
+        show_annotation_form(run.run_id)
+    show_note(run.run_id)
 
 
 def _without_ledger(run_id: str) -> RunRow | None:

@@ -22,15 +22,27 @@ BASE = "annotation-base"  # what the form was filled with: the run's id, its tag
 
 def show_annotations(run_id: str) -> None:
     """The run's tags and note, and how to change them."""
+    show_annotation_form(run_id)
+    show_note(run_id)
+
+
+def show_annotation_form(run_id: str) -> None:
+    """The run's tags, and the button behind which tags and note are changed."""
     with errors_shown():
         annotations = core().annotations.of(run_id)
-        with st.container(horizontal=True, vertical_alignment="center", key="annotations"):
+        with st.container(horizontal=True, vertical_alignment="center", key="annotations", width="content"):
             show_tags(annotations.tags)
             with st.popover(t("annotations.edit"), icon=":material/sell:"):
                 if st.session_state.get(BASE, ("",))[0] != run_id:
                     _fill(run_id, annotations)
                 _form(run_id)
+
+
+def show_note(run_id: str) -> None:
+    """What became of the last change, and the run's note."""
+    with errors_shown():
         show_outcome(OUTCOME)
+        annotations = core().annotations.of(run_id)
         last_note = annotations.last_note
         if last_note and annotations.note:
             st.markdown("  \n".join(plain(line) for line in annotations.note.split("\n")))

@@ -83,7 +83,7 @@ def train(images: Images, place: Place, device: torch.device, arguments: argpars
             samples, seconds = 0, 0.0
         samples, seconds = samples + share.size, seconds + spent
         rate = share.size / spent
-        aisbench_report.progress(epoch, throughput=rate, accuracy=accuracy)
+        aisbench_report.progress(epoch, rate, accuracy, of=arguments.epochs, loss=loss)
         _say(place, f"epoch {epoch}/{arguments.epochs} loss {loss:.4f} accuracy {accuracy:.4f} {rate:.1f} samples/s")
     return samples / seconds, accuracy
 

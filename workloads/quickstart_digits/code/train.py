@@ -57,7 +57,7 @@ def train(digits: Digits, team: Team, arguments: argparse.Namespace) -> tuple[fl
             samples, seconds = 0, 0.0
         samples, seconds = samples + batches.size, seconds + spent
         rate = batches.size / spent
-        aisbench_report.progress(epoch, throughput=rate, accuracy=accuracy)
+        aisbench_report.progress(epoch, rate, accuracy, of=arguments.epochs, loss=loss)
         _say(f"epoch {epoch}/{arguments.epochs} loss {loss:.4f} accuracy {accuracy:.4f} {rate:.1f} samples/s")
     return samples / seconds, accuracy
 

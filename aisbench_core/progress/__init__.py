@@ -1,0 +1,1 @@
+"""How far a run is, how fast, and when it ends: read from its log while it trains."""

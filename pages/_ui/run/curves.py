@@ -1,0 +1,96 @@
+"""How fast a run is: throughput and loss while it trains, with the band that its configuration usually reaches."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+import altair as alt
+import streamlit as st
+
+from aisbench_core.formats import number
+from aisbench_core.model import TrainingPoint
+from aisbench_core.warehouse.answers.compared import Usual
+from pages._ui.run.snapshot import RunSnapshot
+from pages._ui.shell import charts
+from pages._ui.shell.errors import plain
+from pages._ui.shell.words import t
+
+MAX_DRAWN = 240  # points of a curve: more are no longer apart in its width
+
+MIN_RUNS = 3  # earlier ones, from which on their quartiles are a band
+
+HEIGHT, SMALL = 124, 84
+
+
+def show_speed(now: RunSnapshot) -> None:
+    """The last figures, then a curve of each that was said."""
+    overview, last = now.overview, now.overview.last
+    st.markdown(f"**{t('run.how_fast')}**")
+    if last is None or (last.throughput is None and last.step_s is None and last.loss is None):
+        st.caption(t("run.no_speed"))
+        return
+    parts = []
+    if last.throughput is not None:
+        parts.append(f"**{number(last.throughput, plain(overview.unit))}**")
+    elif last.step_s is not None:
+        parts.append(t("run.step_time", seconds=number(last.step_s, digits=3)))
+    if last.loss is not None:
+        parts.append(t("run.loss", loss=number(last.loss)))
+    if last.throughput is not None and last.cards and last.cards < now.run.spec.card_count:
+        parts.append(f":small[{t('run.from_cards', cards=last.cards, all=now.run.spec.card_count)}]")
+    st.markdown(" · ".join(parts))
+    drawn = thinned(overview.points)
+    if sum(point.throughput is not None for point in drawn) > 1:
+        title = t("charts.throughput", unit=overview.unit)
+        band = overview.usual if overview.usual and overview.usual.runs >= MIN_RUNS else None
+        charts.draw(_curve(drawn, lambda point: point.throughput, title, HEIGHT, band), text=title)
+        if band:
+            st.caption(_band_text(band, overview.unit))
+    elif sum(point.step_s is not None for point in drawn) > 1:
+        title = t("run.step_time_axis")
+        charts.draw(_curve(drawn, lambda point: point.step_s, title, HEIGHT), text=title)
+    if sum(point.loss is not None for point in drawn) > 1:
+        title = t("run.loss_axis")
+        charts.draw(_curve(drawn, lambda point: point.loss, title, SMALL), text=title)
+
+
+def thinned(points: Sequence[TrainingPoint]) -> Sequence[TrainingPoint]:
+    """At most MAX_DRAWN of them, evenly, with the newest."""
+    every = -(-len(points) // MAX_DRAWN)
+    return points if every <= 1 else points[::-1][::every][::-1]
+
+
+def _band_text(usual: Usual, unit: str) -> str:
+    low, high = number(usual.lower), number(usual.upper)
+    return t("run.band", low=low, high=high, unit=plain(unit), count=usual.runs)
+
+
+def _curve(
+    points: Sequence[TrainingPoint],
+    value: Callable[[TrainingPoint], float | None],
+    title: str,
+    height: int,
+    band: Usual | None = None,
+) -> Any:
+    rows = [
+        {"at": _iso(point.at), "value": measured, "step": point.step}
+        for point in points
+        if (measured := value(point)) is not None
+    ]
+    x = alt.X("at:T", title=None, axis=alt.Axis(format="%H:%M:%S", labelOverlap=True, tickCount=4))
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4))
+    tips = [
+        alt.Tooltip("at:T", format="%H:%M:%S", title=t("live.at")),
+        alt.Tooltip("value:Q", title=title, format=",.4~g"),
+        alt.Tooltip("step:Q", title=t("run.step_axis"), format=","),
+    ]
+    line = charts.chart_of(rows).mark_line(point=len(rows) < 40).encode(x=x, y=y, tooltip=tips)
+    if band is None:
+        return line.properties(height=height)
+    area = charts.chart_of([{"low": band.lower, "high": band.upper}]).mark_rect(opacity=0.18)
+    area = area.encode(y=alt.Y("low:Q", title=None), y2="high:Q")
+    return alt.layer(area, line).properties(height=height)
+
+
+def _iso(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds")

@@ -1,0 +1,138 @@
+"""What the log of a job in the sandbox says of its progress is stored while it runs, each byte once, and stays."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.model import Run, RunState
+from aisbench_core.progress.points import MAX_POINTS, read_points
+from aisbench_core.progress.watch import MAX_BYTES, ProgressWatch
+from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.settings import HOME
+from tests import records as a
+from tests.flow.following import GOOD, bench_on
+from tests.sandbox_process import SandboxProcess
+
+LOG = 'aisbench: progress {"step": 30, "of": 120, "loss": 1.5, "throughput": 100}\n'
+
+
+def test_a_job_says_how_far_it_is_while_it_runs_and_its_curve_stays(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    sandbox.script(by="hold", log=LOG, outputs=GOOD)
+    bench = bench_on(sandbox, tmp_path / "data")
+    run = bench.follow(bench.launch(), RunState.RUNNING)
+
+    for _ in range(4):
+        bench.tick()
+    progress = bench.core.ledger.progress(run.run_id)
+    overview = bench.core.overviews.of(bench.run(run), tuple(bench.core.files.training_points(run.run_id)))
+    sandbox.advance(bench.run(run).job_id)
+    ended = bench.follow(run)
+
+    assert progress
+    assert (progress.done, progress.total, progress.unit) == (30, 120, "steps")
+    assert overview.last
+    assert (overview.last.share, overview.last.throughput, overview.last.loss) == (0.25, 200.0, 1.5)
+    assert overview.hours
+    assert (overview.rehearsal, overview.cost) == (True, {})
+    assert ended.state is RunState.COMPLETED
+    assert bench.core.files.training_points(run.run_id) == [*overview.points]
+
+
+@pytest.fixture
+def run() -> Run:
+    return replace(a.run("r-1", a.spec(node_count=3)), state=RunState.RUNNING, started_at=a.T0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    folder = RunFolder(tmp_path / "r-1")
+    folder.logs.mkdir(parents=True)
+    return folder
+
+
+def watch() -> ProgressWatch:
+    return ProgressWatch(Workloads(HOME / "workloads"))
+
+
+def grow(folder: RunFolder, text: str, node: int = 0) -> None:
+    with folder.log(node).open("a", encoding="utf-8") as log:
+        log.write(text)
+
+
+def test_every_line_is_read_once_also_by_the_next_process(run: Run, folder: RunFolder) -> None:
+    first = watch()
+    grow(folder, "iteration 1/ 10 |\nitera")
+    first.update(run, folder, a.T0 + timedelta(minutes=1))
+    grow(folder, "tion 2/ 10 |\n")
+    first.update(run, folder, a.T0 + timedelta(minutes=2))
+    second = watch()
+    unchanged = second.update(run, folder, a.T0 + timedelta(minutes=3))
+    grow(folder, "iteration 3/ 10 |\n")
+    progress = second.update(run, folder, a.T0 + timedelta(minutes=4))
+
+    assert unchanged is None
+    assert progress
+    assert progress.done == 3
+    points = read_points(folder.progress)
+    assert [(point.step, point.at - a.T0) for point in points] == [
+        (step, timedelta(minutes=minute)) for step, minute in ((1, 1), (2, 2), (3, 4))
+    ]
+
+
+def test_a_log_that_was_begun_anew_is_read_from_its_beginning(run: Run, folder: RunFolder) -> None:
+    watching = watch()
+    grow(folder, "iteration 7/ 10 |\n" * 3)
+    watching.update(run, folder, a.T0 + timedelta(minutes=1))
+
+    folder.log(0).write_text("iteration 1/ 10 |\n", "utf-8")
+    watching.update(run, folder, a.T0 + timedelta(minutes=2))
+
+    assert [point.step for point in read_points(folder.progress)] == [7, 1]
+
+
+def test_the_logs_of_the_first_and_the_last_node_are_read(run: Run, folder: RunFolder) -> None:
+    grow(folder, "iteration 2/ 10 |\n", node=2)
+    grow(folder, "iteration 9/ 10 |\n", node=1)
+
+    watch().update(run, folder, a.T0 + timedelta(minutes=1))
+
+    assert [point.step for point in read_points(folder.progress)] == [2]
+
+
+def test_a_log_of_gigabytes_costs_one_part_at_its_end(run: Run, folder: RunFolder) -> None:
+    with folder.log(0).open("wb") as log:
+        log.truncate(3 * 1024**3)
+        log.seek(0, 2)
+        log.write(b"\niteration 5/ 10 |\n")
+
+    watching = watch()
+    progress = watching.update(run, folder, a.T0 + timedelta(minutes=1))
+
+    assert progress
+    assert progress.done == 5
+    assert MAX_BYTES < 1024**2
+
+
+def test_a_long_training_keeps_a_bounded_number_of_points(run: Run, folder: RunFolder) -> None:
+    watching = watch()
+    for minute in range(1, MAX_POINTS + 200):
+        folder.log(0).write_text(f"iteration {minute}/ 9000 |\n", "utf-8")
+        watching.update(run, folder, a.T0 + timedelta(minutes=minute))
+        folder.progress_offsets.unlink(missing_ok=True)
+        watching._watched[run.run_id].offsets.clear()
+
+    points = read_points(folder.progress)
+    assert MAX_POINTS / 2 <= len(points) <= MAX_POINTS
+    assert points[-1].step == MAX_POINTS + 199
+
+
+def test_lines_of_a_cut_off_file_are_skipped(run: Run, folder: RunFolder) -> None:
+    grow(folder, "iteration 5/ 10 |\n")
+    watch().update(run, folder, a.T0 + timedelta(minutes=1))
+    with folder.progress.open("a", encoding="utf-8") as file:
+        file.write('{"at": "2026-')
+
+    assert [point.step for point in read_points(folder.progress)] == [5]

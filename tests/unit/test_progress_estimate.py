@@ -1,0 +1,113 @@
+"""When a training ends: by its speed after the warm-up, and nothing while that is not known."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+import pytest
+
+from aisbench_core.model import Mode, TrainingPoint
+from aisbench_core.progress.estimate import remaining_seconds
+from aisbench_core.progress.patterns import ProgressPatterns
+from aisbench_core.progress.tracking import MAX_POINTS, Tracker
+from tests.records import T0, spec
+
+
+def points(shares: Iterable[tuple[float, float]]) -> list[TrainingPoint]:
+    return [TrainingPoint(T0 + timedelta(seconds=second), share=share) for second, share in shares]
+
+
+def left(shares: Sequence[tuple[float, float]], after: float = 0.0) -> float | None:
+    return remaining_seconds(points(shares), T0 + timedelta(seconds=shares[-1][0] + after))
+
+
+def test_a_steady_training_ends_when_its_speed_says() -> None:
+    assert left([(100 + 10 * step, step / 10) for step in range(1, 6)]) == pytest.approx(50)
+    assert left([(100 + 10 * step, step / 10) for step in range(1, 6)], after=8) == pytest.approx(42)
+
+
+def test_the_compilation_before_the_first_step_counts_neither_before_nor_between_the_first_points() -> None:
+    compiled = [(0, 0.0), *((600 + 10 * step, step / 100) for step in range(1, 5))]
+
+    assert left(compiled) == pytest.approx(960)
+
+
+def test_a_training_that_became_slower_ends_later() -> None:
+    fast = [(float(step), step / 100) for step in range(1, 21)]
+    slow = [(20 + 4 * (step - 20), step / 100) for step in range(21, 61)]
+
+    assert left([*fast, *slow]) == pytest.approx(160, rel=0.05)
+
+
+def test_evaluations_between_epochs_are_part_of_the_time() -> None:
+    shares = [(epoch * 100 + 6 * step, (epoch * 10 + step) / 100) for epoch in range(6) for step in range(1, 11)]
+
+    assert left(shares) == pytest.approx(400, rel=0.15)
+
+
+@pytest.mark.parametrize("shares", [[(0, 0.1)], [(0, 0.1), (10, 0.2)], [(0, 0.5), (10, 0.5), (20, 0.5)]])
+def test_a_few_points_tell_nothing(shares: list[tuple[float, float]]) -> None:
+    assert left(shares) is None
+
+
+def test_nothing_is_known_of_a_training_that_fell_silent_and_of_one_without_an_end() -> None:
+    steady = [(10.0 * step, step / 100) for step in range(1, 20)]
+
+    assert left(steady, after=115) is not None
+    assert left(steady, after=125) is None
+    assert remaining_seconds([TrainingPoint(T0, step=4)], T0) is None
+
+
+def test_a_training_that_was_restarted_is_measured_from_its_restart() -> None:
+    before = [(10.0 * step, step / 10) for step in range(1, 9)]
+    again = [(200 + 20.0 * step, step / 10) for step in range(1, 5)]
+
+    assert left([*before, *again]) == pytest.approx(120)
+
+
+def test_a_finished_training_has_nothing_left() -> None:
+    assert left([(0, 0.5), (5, 0.9), (10, 1.0)], after=9_999) == 0.0
+
+
+def track(text: str, **changes: object) -> list[TrainingPoint]:
+    tracker = Tracker(spec(**changes), batch=32.0)
+    return tracker.add(ProgressPatterns().readings(text.encode()), T0, T0 + timedelta(seconds=60))
+
+
+def test_steps_of_an_epoch_become_steps_of_the_training() -> None:
+    last = track("Epoch: [1][ 50/100]\tTime 0.5\tLoss 2.5\n", parameters={"epochs": 4})[-1]
+
+    assert (last.step, last.steps, last.epoch, last.epochs, last.share) == (150, 400, 2, 4, 0.375)
+
+
+def test_epochs_alone_are_a_share_of_the_parameter() -> None:
+    last = track("epoch 3/4 loss 1.0\n")[-1]
+
+    assert (last.step, last.epoch, last.share) == (None, 3, 0.75)
+
+
+def test_the_cards_that_print_nothing_are_taken_to_be_as_fast_as_the_first() -> None:
+    text = 'aisbench: progress {"step": 5, "of": 9, "throughput": 100}\n'
+
+    assert (track(text)[-1].throughput, track(text)[-1].cards) == (800.0, 1)
+    assert track(text, mode=Mode.SINGLE_SERVER, node_count=2)[-1].throughput == 800.0
+
+
+def test_where_the_reporter_speaks_other_lines_do_not_count() -> None:
+    text = 'epoch 3/4 loss 9.0\naisbench: progress {"step": 5, "of": 10, "loss": 1.5}\nepoch 4/4 loss 9.0\n'
+
+    assert [(point.step, point.share, point.loss) for point in track(text)] == [(5, 0.5, 1.5)]
+
+
+def test_the_time_of_a_step_and_the_batch_are_a_throughput() -> None:
+    assert track("per step time: 500 ms\n")[-1].throughput == 512.0
+    assert track("iteration 5/ 10 | elapsed time per iteration (ms): 250.0 | global batch size: 16 |\n")[
+        -1
+    ].throughput == pytest.approx(64.0)
+
+
+def test_a_log_that_grows_fast_adds_a_few_points_between_the_times_of_reading() -> None:
+    found = track("".join(f"epoch: 1 step: {step}, loss is 2.{step}\n" for step in range(500)))
+
+    assert len(found) == MAX_POINTS
+    assert [point.at for point in found] == sorted(point.at for point in found)
+    assert T0 < found[0].at < found[-1].at == T0 + timedelta(seconds=60)
