@@ -19,7 +19,7 @@ MAX_BYTES = 256 * 1024
 
 
 @dataclass(slots=True)
-class _Watched:
+class _WatchedLog:
     tracker: Tracker
     patterns: ProgressPatterns
     offsets: dict[int, int]
@@ -32,7 +32,7 @@ class ProgressWatch:
     """Follows the trainings of all runs. Threads may share it, each for runs of its own."""
 
     workloads: Workloads
-    _watched: dict[str, _Watched] = field(default_factory=dict)
+    _watched: dict[str, _WatchedLog] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def update(self, run: Run, folder: RunFolder, now: datetime) -> Progress | None:
@@ -53,7 +53,7 @@ class ProgressWatch:
         with self._guard:
             self._watched.pop(run_id, None)
 
-    def _of(self, run: Run, folder: RunFolder, now: datetime) -> _Watched:
+    def _of(self, run: Run, folder: RunFolder, now: datetime) -> _WatchedLog:
         with self._guard:
             watched = self._watched.get(run.run_id)
         if watched is None:
@@ -61,7 +61,9 @@ class ProgressWatch:
             points = read_points(folder.progress)
             since = points[-1].at if points else run.started_at or run.created_at
             tracker = Tracker(run.spec, batch, points[-1] if points else None)
-            watched = _Watched(tracker, patterns, read_offsets(folder.progress_offsets), min(since, now), len(points))
+            watched = _WatchedLog(
+                tracker, patterns, read_offsets(folder.progress_offsets), min(since, now), len(points)
+            )
             with self._guard:
                 self._watched[run.run_id] = watched
         return watched
@@ -73,7 +75,7 @@ class ProgressWatch:
             return ProgressPatterns(), None
         return ProgressPatterns(progress.patterns), batch_of(run.spec, progress.batch_parameter)
 
-    def _readings(self, run: Run, folder: RunFolder, watched: _Watched) -> Sequence[Reading]:
+    def _readings(self, run: Run, folder: RunFolder, watched: _WatchedLog) -> Sequence[Reading]:
         """Of the first node and, where all train together, of the last: frameworks print on one of them."""
         alone = run.spec.mode is Mode.SINGLE_SERVER
         readings: list[Reading] = []

@@ -1,8 +1,7 @@
 """How fast a run is: throughput and loss while it trains, with the band that its configuration usually reaches."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
 
 import altair as alt
 import streamlit as st
@@ -10,8 +9,8 @@ import streamlit as st
 from aisbench_core.formats import number
 from aisbench_core.model import TrainingPoint
 from aisbench_core.warehouse.answers.compared import Usual
+from pages._ui.run.run_charts import RunChart, Tables, compiled, named, show_run_charts
 from pages._ui.run.snapshot import RunSnapshot
-from pages._ui.shell import charts
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
 
@@ -39,19 +38,26 @@ def show_speed(now: RunSnapshot) -> None:
     if last.throughput is not None and last.cards and last.cards < now.run.spec.card_count:
         parts.append(f":small[{t('run.from_cards', cards=last.cards, all=now.run.spec.card_count)}]")
     st.markdown(" · ".join(parts))
-    drawn = thinned(overview.points)
-    if sum(point.throughput is not None for point in drawn) > 1:
+    show_run_charts(now, "speed", _curves)
+    band = _band(overview.usual)
+    if band and last.throughput is not None:
+        st.caption(_band_text(band, overview.unit))
+
+
+def _band(usual: Usual | None) -> Usual | None:
+    return usual if usual and usual.runs >= MIN_RUNS else None
+
+
+def _curves(now: RunSnapshot) -> Iterator[RunChart]:
+    """Of throughput, or of the time of a step where that is unknown; and of loss."""
+    points, overview = thinned(now.overview.points), now.overview
+    if sum(point.throughput is not None for point in points) > 1:
         title = t("charts.throughput", unit=overview.unit)
-        band = overview.usual if overview.usual and overview.usual.runs >= MIN_RUNS else None
-        charts.draw(_curve(drawn, lambda point: point.throughput, title, HEIGHT, band), text=title)
-        if band:
-            st.caption(_band_text(band, overview.unit))
-    elif sum(point.step_s is not None for point in drawn) > 1:
-        title = t("run.step_time_axis")
-        charts.draw(_curve(drawn, lambda point: point.step_s, title, HEIGHT), text=title)
-    if sum(point.loss is not None for point in drawn) > 1:
-        title = t("run.loss_axis")
-        charts.draw(_curve(drawn, lambda point: point.loss, title, SMALL), text=title)
+        yield _curve(points, lambda point: point.throughput, title, HEIGHT, _band(overview.usual))
+    elif sum(point.step_s is not None for point in points) > 1:
+        yield _curve(points, lambda point: point.step_s, t("run.step_time_axis"), HEIGHT)
+    if sum(point.loss is not None for point in points) > 1:
+        yield _curve(points, lambda point: point.loss, t("run.loss_axis"), SMALL)
 
 
 def thinned(points: Sequence[TrainingPoint]) -> Sequence[TrainingPoint]:
@@ -71,7 +77,7 @@ def _curve(
     title: str,
     height: int,
     band: Usual | None = None,
-) -> Any:
+) -> RunChart:
     rows = [
         {"at": _iso(point.at), "value": measured, "step": point.step}
         for point in points
@@ -84,12 +90,12 @@ def _curve(
         alt.Tooltip("value:Q", title=title, format=",.4~g"),
         alt.Tooltip("step:Q", title=t("run.step_axis"), format=","),
     ]
-    line = charts.chart_of(rows).mark_line(point=len(rows) < 40).encode(x=x, y=y, tooltip=tips)
+    line = named("points").mark_line(point=len(rows) < 40).encode(x=x, y=y, tooltip=tips)
     if band is None:
-        return line.properties(height=height)
-    area = charts.chart_of([{"low": band.lower, "high": band.upper}]).mark_rect(opacity=0.18)
-    area = area.encode(y=alt.Y("low:Q", title=None), y2="high:Q")
-    return alt.layer(area, line).properties(height=height)
+        return compiled(line.properties(height=height), {"points": rows}, title)
+    area = named("band").mark_rect(opacity=0.18).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
+    tables: Tables = {"points": rows, "band": [{"low": band.lower, "high": band.upper}]}
+    return compiled(alt.layer(area, line).properties(height=height), tables, title)
 
 
 def _iso(at: datetime) -> str:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
@@ -11,7 +12,8 @@ import streamlit as st
 from aisbench_core.formats import duration
 from aisbench_core.model import MetricSample
 from aisbench_core.results.utilisation import busiest_metric, low_utilisation
-from pages._ui.run.snapshot import RunSnapshot, snapshot
+from pages._ui.run.run_charts import RunChart, Tables, compiled, named, show_run_charts
+from pages._ui.run.snapshot import RunSnapshot, once, snapshot
 from pages._ui.runs.job_details import show_alert
 from pages._ui.shell import charts, widgets
 from pages._ui.shell.errors import errors_shown, plain
@@ -30,28 +32,48 @@ def show_alerts(now: RunSnapshot) -> None:
     show_alert(now.run, now.details)
 
 
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """How much the nodes compute, by the metric `name`: its samples, and the node with the lowest mean."""
+
+    name: str
+    samples: Sequence[MetricSample]
+    nodes: int
+    lowest: int
+
+
 def show_health(now: RunSnapshot) -> None:
     """The use of all nodes on one chart, and which of them do little."""
     st.markdown(f"**{t('run.health')}**")
-    name = busiest_metric(now.samples)
-    if name is None:
+    use = once(now, "use", _use)
+    if use is None:
         st.caption(t("live.no_metrics"))
         return
     _show_low_utilisation(now)
+    show_run_charts(now, "use of nodes", lambda _: [_drawing(use)])
+    text = t("run.use_of_nodes", metric=t.sample(use.name), nodes=use.nodes)
+    st.caption(text if use.nodes == 1 else f"{text} {t('run.lowest_node', node=use.lowest)}")
+
+
+def _use(now: RunSnapshot) -> _Use | None:
+    name = busiest_metric(now.samples)
+    if name is None:
+        return None
     used = [sample for sample in now.samples if sample.name == name and 0 <= sample.value <= 100]
-    nodes = {sample.node for sample in used}
-    lowest = min(nodes, key=lambda node: fmean(sample.value for sample in used if sample.node == node))
-    chart = _range(used, lowest) if len(nodes) > MAX_LINES else _lines(used)
-    charts.draw(chart.properties(height=HEIGHT), text=t("charts.metric", name=t.sample(name)))
-    text = t("run.use_of_nodes", metric=t.sample(name), nodes=len(nodes))
-    if len(nodes) > 1:
-        text += " " + t("run.lowest_node", node=lowest)
-    st.caption(text)
+    by_node: dict[int, list[float]] = defaultdict(list)
+    for sample in used:
+        by_node[sample.node].append(sample.value)
+    return _Use(name, used, len(by_node), min(by_node, key=lambda node: fmean(by_node[node])))
+
+
+def _drawing(use: _Use) -> RunChart:
+    chart, tables = _range(use.samples, use.lowest) if use.nodes > MAX_LINES else _lines(use.samples)
+    return compiled(chart.properties(height=HEIGHT), tables, t("charts.metric", name=t.sample(use.name)))
 
 
 def _show_low_utilisation(now: RunSnapshot) -> None:
     """Nodes whose cards were hardly used for minutes, and the likely reason."""
-    found = low_utilisation(now.samples)
+    found = once(now, "low", lambda now: low_utilisation(now.samples))
     for low in found[:MAX_WARNINGS]:
         lasted = duration((low.until - low.since).total_seconds())
         facts = {"node": low.node, "metric": t.sample(low.metric), "mean": f"{low.mean:.0f}", "lasted": lasted}
@@ -61,17 +83,18 @@ def _show_low_utilisation(now: RunSnapshot) -> None:
         st.caption(t("live.low_more", count=len(found) - MAX_WARNINGS))
 
 
-def _lines(used: Sequence[MetricSample]) -> Any:
+def _lines(used: Sequence[MetricSample]) -> tuple[Any, Tables]:
     rows = [
         {"at": sample.at.isoformat(), "node": t("charts.node", node=sample.node), "value": sample.value}
         for sample in used
     ]
     colour = alt.Color("node:N", title=None, legend=alt.Legend(orient="right"))
     tips = [alt.Tooltip("at:T", format="%H:%M"), alt.Tooltip("node:N", title=""), alt.Tooltip("value:Q", format=".0f")]
-    return charts.chart_of(rows).mark_line(point=len(rows) < 40).encode(x=_x(), y=_y(), color=colour, tooltip=tips)
+    line = named("nodes").mark_line(point=len(rows) < 40).encode(x=_x(), y=_y(), color=colour, tooltip=tips)
+    return line, {"nodes": rows}
 
 
-def _range(used: Sequence[MetricSample], lowest: int) -> Any:
+def _range(used: Sequence[MetricSample], lowest: int) -> tuple[Any, Tables]:
     by_minute: dict[Any, list[float]] = defaultdict(list)
     for sample in used:
         by_minute[sample.at.replace(second=0, microsecond=0)].append(sample.value)
@@ -84,10 +107,11 @@ def _range(used: Sequence[MetricSample], lowest: int) -> Any:
         for sample in used
         if sample.node == lowest
     ]
-    area = charts.chart_of(rows).mark_area(opacity=0.2).encode(x=_x(), y=alt.Y("low:Q", title=None), y2="high:Q")
-    middle = charts.chart_of(rows).mark_line().encode(x=_x(), y=_y())
-    dashed = charts.chart_of(idlest).mark_line(strokeDash=[4, 3])
-    return alt.layer(area, middle, dashed.encode(x=_x(), y=_y(), tooltip=[alt.Tooltip("node:N", title="")]))
+    area = named("nodes").mark_area(opacity=0.2).encode(x=_x(), y=alt.Y("low:Q", title=None), y2="high:Q")
+    middle = named("nodes").mark_line().encode(x=_x(), y=_y())
+    dashed = named("idlest").mark_line(strokeDash=[4, 3])
+    dashed = dashed.encode(x=_x(), y=_y(), tooltip=[alt.Tooltip("node:N", title="")])
+    return alt.layer(area, middle, dashed), {"nodes": rows, "idlest": idlest}
 
 
 def _x() -> Any:

@@ -25,7 +25,7 @@ from pages._ui.shell.navigation import link
 from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.words import t
 
-SECONDS = 2.5
+SECONDS = 4.0  # what is older than 5 s is stale
 METRICS_SECONDS = 10.0  # the platform samples once a minute
 
 
@@ -55,7 +55,6 @@ def _show_sections(run: Run) -> None:
     A section that changes while the run is under way is a fragment of its own here, or a part of `_under_way`."""
     ended, run_id = run.state.is_terminal, run.run_id
     st.fragment(_under_way, run_every=None if ended else SECONDS)(run_id, ended)
-    st.fragment(timeline.show_timeline, run_every=None if ended else SECONDS)(run_id)
     parameters.show_parameters(run)
     log.show_log(run)
     st.fragment(health.show_node_metrics, run_every=None if ended else METRICS_SECONDS)(run_id)
@@ -76,6 +75,8 @@ def _under_way(run_id: str, had_ended: bool) -> None:
         causes.show_causes(now)
         if now.run.state.is_terminal:
             result.show_outcome_of(run_id)
+        # In the same fragment: the more there are, the fewer viewers a console has time for.
+        timeline.show_timeline(now)
 
 
 def _show_actions(run: Run) -> None:

@@ -2,7 +2,9 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from aisbench_core.model import JobDetails, MetricSample, Progress, Run, TrainingPoint
 from aisbench_core.progress.overview import RunOverview
@@ -14,6 +16,8 @@ SECONDS = 2.0
 
 MAX_RUNS = 64
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class _RunFiles:
@@ -22,17 +26,27 @@ class _RunFiles:
     details: JobDetails
     samples: tuple[MetricSample, ...]
     points: tuple[TrainingPoint, ...]
+    derived: dict[Hashable, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunSnapshot:
-    """One moment of a run. What follows from it alone can be cached by it: the next moment is another one."""
+    """One moment of a run. `derived`: what follows from its files, computed once for all viewers."""
 
     run: Run
     progress: Progress | None
     details: JobDetails
     samples: tuple[MetricSample, ...]
     overview: RunOverview
+    derived: dict[Hashable, Any]
+
+
+def once(now: RunSnapshot, key: Hashable, compute: Callable[[RunSnapshot], T]) -> T:
+    """What follows from the run's files and the key alone."""
+    if key not in now.derived:
+        now.derived[key] = compute(now)
+    found: T = now.derived[key]
+    return found
 
 
 @dataclass(slots=True)
@@ -61,7 +75,10 @@ def snapshot(run_id: str) -> RunSnapshot:
         if reading.snapshot is None or reading.snapshot[0] != state:
             files = reading.files[1]
             overview = core().overviews.of(run, files.points)
-            reading.snapshot = (state, RunSnapshot(run, progress, files.details, files.samples, overview))
+            reading.snapshot = (
+                state,
+                RunSnapshot(run, progress, files.details, files.samples, overview, files.derived),
+            )
         return reading.snapshot[1]
 
 

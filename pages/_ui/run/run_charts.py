@@ -1,0 +1,54 @@
+"""Charts of a run that are compiled once for everybody who looks at it: that takes longer than all else on the page."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pyarrow as pa
+import streamlit as st
+
+from pages._ui.run.snapshot import RunSnapshot, once
+from pages._ui.shell.charts import ink
+from pages._ui.shell.words import t
+
+Tables = Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunChart:
+    """A chart in Vega-Lite with its tables in Arrow's format. `text` describes it to those who cannot see it."""
+
+    spec: Mapping[str, Any]
+    tables: Mapping[str, bytes]
+    text: str
+
+
+def compiled(chart: Any, tables: Tables, text: str) -> RunChart:
+    """A chart over named tables, in the colours of the person's theme."""
+    colour = ink()  # Streamlit's own axes are too pale to read
+    axis, legend = alt.AxisConfig(labelColor=colour, titleColor=colour), alt.LegendConfig(labelColor=colour)
+    chart.config = alt.Config(axis=axis, legend=legend)
+    # As in charts.draw: a check against Altair's schema takes as long as all the rest.
+    return RunChart(chart.to_dict(validate=False), {name: _arrow(rows) for name, rows in tables.items()}, text)
+
+
+def named(table: str) -> Any:
+    """A chart over one of the tables that it is compiled with."""
+    return alt.Chart(alt.NamedData(table))
+
+
+def show_run_charts(now: RunSnapshot, name: str, draw: Callable[[RunSnapshot], Iterable[RunChart]]) -> None:
+    """Charts under a name of their own, drawn once per state of the run's files, language and theme."""
+    for chart in once(now, (name, t.language, st.context.theme.type), lambda now: tuple(draw(now))):
+        # A spec of its own each time: Streamlit takes the tables out of it.
+        st.vega_lite_chart(spec={**chart.spec, "datasets": dict(chart.tables)}, alt=chart.text)
+
+
+def _arrow(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    names = dict.fromkeys(name for row in rows for name in row)
+    table = pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
