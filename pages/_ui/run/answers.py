@@ -87,16 +87,17 @@ def _ending(overview: RunOverview) -> str:
 def _show_cost(run: Run, overview: RunOverview) -> None:
     """Node hours and money; a rehearsal costs nothing, and an unknown price is not zero."""
     st.markdown(f"**{t('run.costs')}**")
-    st.markdown(t("run.node_hours", hours=number(overview.hours, digits=3)))
-    if not run.state.is_terminal and overview.hours_end is not None:
+    ended = run.state.is_terminal
+    st.markdown(t("run.node_hours_total" if ended else "run.node_hours", hours=number(overview.hours, digits=3)))
+    if not ended and overview.hours_end is not None:
         st.caption(t("run.node_hours_end", hours=number(overview.hours_end, digits=3)))
     if overview.rehearsal:
         st.caption(t("run.rehearsal_costs_nothing"))
     elif not overview.cost:
         st.caption(t("run.no_price", flavor=plain(run.spec.flavor)))
     else:
-        text = t("run.spent", money=_amounts(overview.cost))
-        if not run.state.is_terminal and overview.cost_end:
+        text = f"**{_amounts(overview.cost)}**" if ended else t("run.spent", money=_amounts(overview.cost))
+        if not ended and overview.cost_end:
             text += " · " + t("run.spent_end", money=_amounts(overview.cost_end))
         st.markdown(text)
 
