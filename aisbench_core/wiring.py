@@ -24,6 +24,7 @@ from aisbench_core.notifications.service import Notifications
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import FILE_MODE, is_read_only
 from aisbench_core.progress.overview import RunOverviews
+from aisbench_core.progress.snapshots import RunSnapshots
 from aisbench_core.region_files import RegionFiles
 from aisbench_core.region_resources import RegionResources
 from aisbench_core.regions import Regions
@@ -88,7 +89,8 @@ class Core:
         self.jobs = Jobs(ledger, interactive, runs, clock)
         self.algorithms = Algorithms(workloads, connect, interactive)
         self.files = RunFiles(settings.runs_dir, ledger)
-        self.overviews = RunOverviews(self.files, regions, warehouse, clock)
+        overviews = RunOverviews(self.files, regions, warehouse, clock)
+        self.snapshots = RunSnapshots(self.files, overviews, clock)
         self.cleaning = Cleaning(settings, ledger, interactive, warehouse.record, clock)
         plans = SeriesFiles(settings.series_dir)
         self.series = SeriesService(

@@ -27,7 +27,7 @@ def test_a_job_says_how_far_it_is_while_it_runs_and_its_curve_stays(sandbox: San
     for _ in range(4):
         bench.tick()
     progress = bench.core.ledger.progress(run.run_id)
-    overview = bench.core.overviews.of(bench.run(run), tuple(bench.core.files.training_points(run.run_id)))
+    overview = bench.core.snapshots.of(bench.run(run), progress).overview
     sandbox.advance(bench.run(run).job_id)
     ended = bench.follow(run)
 

@@ -7,8 +7,8 @@ import streamlit as st
 from aisbench_core.formats import MISSING, duration, money, number, percent
 from aisbench_core.model import Run, RunState
 from aisbench_core.progress.overview import Money, RunOverview
+from aisbench_core.progress.snapshots import RunSnapshot
 from pages._ui.run import curves, health
-from pages._ui.run.snapshot import RunSnapshot
 from pages._ui.runs import cards
 from pages._ui.runs.job_details import show_queue
 from pages._ui.shell.core import core

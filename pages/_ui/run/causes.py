@@ -1,6 +1,6 @@
 """Why a run failed: the platform's diagnosis, the job's attempts, its stages and tasks."""
 
-from pages._ui.run.snapshot import RunSnapshot
+from aisbench_core.progress.snapshots import RunSnapshot
 from pages._ui.runs.job_details import show_diagnosis, show_job_attempts, show_job_stages
 
 

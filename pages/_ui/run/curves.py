@@ -8,9 +8,9 @@ import streamlit as st
 
 from aisbench_core.formats import number
 from aisbench_core.model import TrainingPoint
+from aisbench_core.progress.snapshots import RunSnapshot
 from aisbench_core.warehouse.answers.compared import Usual
 from pages._ui.run.run_charts import RunChart, Tables, compiled, named, show_run_charts
-from pages._ui.run.snapshot import RunSnapshot
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
 

@@ -11,9 +11,10 @@ import streamlit as st
 
 from aisbench_core.formats import duration
 from aisbench_core.model import MetricSample
+from aisbench_core.progress.snapshots import RunSnapshot
 from aisbench_core.results.utilisation import busiest_metric, low_utilisation
 from pages._ui.run.run_charts import RunChart, Tables, compiled, named, show_run_charts
-from pages._ui.run.snapshot import RunSnapshot, once, snapshot
+from pages._ui.run.snapshot import snapshot
 from pages._ui.runs.job_details import show_alert
 from pages._ui.shell import charts, widgets
 from pages._ui.shell.errors import errors_shown, plain
@@ -45,7 +46,7 @@ class _Use:
 def show_health(now: RunSnapshot) -> None:
     """The use of all nodes on one chart, and which of them do little."""
     st.markdown(f"**{t('run.health')}**")
-    use = once(now, "use", _use)
+    use = now.once("use", _use)
     if use is None:
         st.caption(t("live.no_metrics"))
         return
@@ -73,7 +74,7 @@ def _drawing(use: _Use) -> RunChart:
 
 def _show_low_utilisation(now: RunSnapshot) -> None:
     """Nodes whose cards were hardly used for minutes, and the likely reason."""
-    found = once(now, "low", lambda now: low_utilisation(now.samples))
+    found = now.once("low", lambda now: low_utilisation(now.samples))
     for low in found[:MAX_WARNINGS]:
         lasted = duration((low.until - low.since).total_seconds())
         facts = {"node": low.node, "metric": t.sample(low.metric), "mean": f"{low.mean:.0f}", "lasted": lasted}

@@ -8,7 +8,7 @@ import altair as alt
 import pyarrow as pa
 import streamlit as st
 
-from pages._ui.run.snapshot import RunSnapshot, once
+from aisbench_core.progress.snapshots import RunSnapshot
 from pages._ui.shell.charts import ink
 from pages._ui.shell.words import t
 
@@ -40,7 +40,7 @@ def named(table: str) -> Any:
 
 def show_run_charts(now: RunSnapshot, name: str, draw: Callable[[RunSnapshot], Iterable[RunChart]]) -> None:
     """Charts under a name of their own, drawn once per state of the run's files, language and theme."""
-    for chart in once(now, (name, t.language, st.context.theme.type), lambda now: tuple(draw(now))):
+    for chart in now.once((name, t.language, st.context.theme.type), lambda now: tuple(draw(now))):
         # A spec of its own each time: Streamlit takes the tables out of it.
         st.vega_lite_chart(spec={**chart.spec, "datasets": dict(chart.tables)}, alt=chart.text)
 

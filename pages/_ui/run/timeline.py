@@ -6,8 +6,8 @@ import streamlit as st
 
 from aisbench_core.formats import duration
 from aisbench_core.model import Annotations, Event
+from aisbench_core.progress.snapshots import RunSnapshot
 from aisbench_core.results.job_events import chronological, cloud_events
-from pages._ui.run.snapshot import RunSnapshot, once
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.formats import when
 from pages._ui.shell.tables import show_table
@@ -21,7 +21,7 @@ def show_timeline(now: RunSnapshot) -> None:
     st.header(t("live.timeline"))
     known = tuple(ledger_answer(core().ledger.events, now.run.run_id))
     noted = core().annotations.of(now.run.run_id)
-    rows = once(now, ("timeline", known, noted, t.language, st.context.timezone), lambda now: _rows(now, known, noted))
+    rows = now.once(("timeline", known, noted, t.language, st.context.timezone), lambda now: _rows(now, known, noted))
     if rows:
         show_table(rows, t("live.timeline"), widths={t("live.what"): "large"}, visible=VISIBLE)
     else:
