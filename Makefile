@@ -59,10 +59,10 @@ format: $(INSTALLED_TEST) ## bring all files into the common style
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
 
 # Each lock holds what the ones before it do not: run, then what an extra adds. What an earlier lock holds on some systems only
-# (colorama: on Windows) may be needed on all of them by a later one, so it is listed again.
+# (colorama: on Windows) may be needed on all of them by a later one, so it is listed again. setuptools is in build.lock, which comes first.
 lock: ## write requirements/*.lock anew, after a change of constraints.txt or pyproject.toml
 	@test -x .bench/uv/bin/uv || { $(PYTHON) -m venv .bench/uv && .bench/uv/bin/pip install --quiet uv==0.13.9; }
-	@set -e; listed="--no-emit-package=aisbench-console"; \
+	@set -e; listed="--no-emit-package=aisbench-console --no-emit-package=setuptools"; \
 	compile() { to=requirements/$$1.lock; shift; rm -f $$to; .bench/uv/bin/uv pip compile --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-annotate --no-header --output-file $$to "$$@" >/dev/null; }; \
 	compile build requirements/build.in; \

@@ -81,6 +81,9 @@ class Settings(Frozen):
     keep_outputs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of outputs in OBS.")] = 0
     keep_logs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of logs in OBS.")] = 0
     keep_folders_days: Annotated[int, Field(ge=0, le=36500, description="Retention of files of runs here.")] = 0
+    summaries_most_mb: Annotated[
+        int, Field(ge=0, le=100_000, description="Event files fetched of a run, in MB; 0: none.")
+    ] = 64
     notify_private_addresses: Annotated[bool, Field(description="Notify receivers at private addresses.")] = False
     poll_seconds: Annotated[float, Field(gt=0, le=600, description="Polling interval of jobs.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
@@ -104,6 +107,11 @@ class Settings(Frozen):
     credentials_path = _DataPath("credentials.yaml")  # keys by profile name; must be readable by its owner only
 
     notifications_path = _DataPath("notifications.yaml")  # channels by name; readable by its owner only
+
+    @property
+    def summaries_most_bytes(self) -> int:
+        """The limit of event files of a run in bytes."""
+        return self.summaries_most_mb * 1024 * 1024
 
     @property
     def warehouse_path(self) -> Path:

@@ -34,6 +34,9 @@ class MemoryStore:
             raise CloudNotFound(verbatim(f"{path} is not there"), operation=f"read {path}")
         return self.contents[path][start:]
 
+    def read_range(self, path: str, start: int, size: int) -> bytes:
+        return self.read(path, start)[:size]
+
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         return {path: self.contents[path] for path in paths if path in self.contents}
 

@@ -13,7 +13,8 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Channel, RunSpec, Scalar, WorkloadFacts
 
 MANIFEST = "workload.yaml"
-REPORTER = "aisbench_report.py"
+REPORTER = ("aisbench_report.py", "aisbench_events.py")
+"""The reporter's modules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,9 @@ class Workload(Manifest):
             raise _unreadable(file, error) from error
 
     @property
-    def reporter_file(self) -> Path | None:
-        """The reporter module to upload beside the boot file, if the manifest says so."""
-        return self.shipped_dir / "_reporter" / REPORTER if self.reporter else None
+    def reporter_files(self) -> tuple[Path, ...]:
+        """The reporter's modules to upload beside the boot file, if the manifest says so."""
+        return tuple(self.shipped_dir / "_reporter" / name for name in REPORTER if self.reporter)
 
     @property
     def default_version(self) -> str:

@@ -63,6 +63,9 @@ class ObjectStore(Protocol):
     def read(self, path: str, start: int = 0) -> bytes:
         """The object's bytes from `start` on; empty if that is at or past its end. CloudNotFound if it is missing."""
 
+    def read_range(self, path: str, start: int, size: int) -> bytes:
+        """At most `size` > 0 bytes from `start` on; empty if that is at or past the end. CloudNotFound if missing."""
+
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         """The contents of many small objects, read concurrently; missing ones are left out."""
 

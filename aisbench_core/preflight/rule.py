@@ -110,11 +110,11 @@ class Subject:
         """Number and size of the files to upload: the code directory, the reporter, the script and the packages."""
         if not self.spec.code_dir or not self.code_dir.is_dir():
             return CodeFolder()
-        adds_reporter = self.workload is not None and self.workload.reporter
+        reporter = self.workload.reporter_files if self.workload else ()
         folder = measure(self.code_dir)
         packages = pre_start.packages(self.spec).values() if pre_start.is_needed(self.spec) else ()
         # Preflight must not pass what the launch would make too large.
-        entries = folder.entries + adds_reporter + len(packages) + bool(packages) + pre_start.is_needed(self.spec)
+        entries = folder.entries + len(reporter) + len(packages) + bool(packages) + pre_start.is_needed(self.spec)
         return replace(folder, entries=entries, size=folder.size + sum(map(_size, packages)))
 
     @property

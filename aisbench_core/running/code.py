@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.code_folder import NEVER_UPLOADED
-from aisbench_core.authoring.workloads import REPORTER, Workload
+from aisbench_core.authoring.workloads import Workload
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
 from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError
 from aisbench_core.messages import Message
@@ -59,8 +59,8 @@ def read_code(spec: RunSpec, workload: Workload, beside: Mapping[str, Path] = Ma
     folder = Path(spec.code_dir).expanduser()
     try:
         sources = dict(_sources(folder))
-        if workload.reporter_file is not None:
-            sources.setdefault(REPORTER, workload.reporter_file)
+        for module in workload.reporter_files:
+            sources.setdefault(module.name, module)
         sources |= beside
         return CodeManifest(tuple(_code_file(name, source) for name, source in sorted(sources.items())))
     except OSError as error:

@@ -15,6 +15,7 @@ from aisbench_core.errors import (
     CloudUnavailable,
     ResultError,
 )
+from aisbench_core.formats import size
 from aisbench_core.job_secrets import JobSecrets, masked
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import (
@@ -43,7 +44,8 @@ from aisbench_core.running import run_paths
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.running.steps import fetch_logs, fetch_samples, watch_job
+from aisbench_core.running.steps import fetch_logs, fetch_samples, fetch_summaries, watch_job
+from aisbench_core.settings import Settings
 
 T = TypeVar("T")
 
@@ -58,6 +60,7 @@ PROBLEMS_SHOWN = 3
 class Collecting:
     """Collects a run. `record` stores it in the warehouse; doing so twice changes nothing."""
 
+    settings: Settings
     ledger: Ledger
     connect: Connect
     record: Callable[[RunRecord], None]
@@ -124,6 +127,7 @@ class Collecting:
         cards = _unless_refused(warnings, lambda: _card_samples(cloud, run), given_up)
         if cards:
             write_card_samples(cards, folder.cards)
+        _unless_refused(warnings, lambda: self._fetch_summaries(cloud, run, folder, warnings), given_up)
         self._show(run, 3)
         watch = watch_job(cloud, run, status, folder, secrets, self.clock())
         details = _unless_refused(warnings, lambda: watch.complete(status), given_up) or watch.stored()
@@ -140,6 +144,13 @@ class Collecting:
         message = target_message(read_progress(folder.log(0)), target)
         if message and not any(seconds_in(event) is not None for event in self.ledger.events(run.run_id)):
             self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.INFO, message))
+
+    def _fetch_summaries(self, cloud: Cloud, run: Run, folder: RunFolder, warnings: list[Message]) -> None:
+        most = self.settings.summaries_most_bytes
+        left = fetch_summaries(cloud, run, folder, most, self._secret_values(run)).left
+        if left:
+            limit = Message("summaries_most_mb is {most}", most=self.settings.summaries_most_mb)
+            warnings.append(Message("{size} of event files ({limit})", size=size(left), limit=limit))
 
     def _result(self, cloud: Cloud, run: Run, folder: RunFolder) -> CollectedResult | None:
         info = TrainResultInfo(

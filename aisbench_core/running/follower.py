@@ -57,6 +57,11 @@ MOST_DOUBLINGS = 30
 
 LOCK_SECONDS = 0.5
 
+# From one look for new events in event files to the next, in polls of jobs: curves need not grow as quickly as logs.
+SUMMARIES_POLLS = 3
+# The longest pause of event files that do not grow, or that there are none of.
+SUMMARIES_QUIET_SECONDS = 900.0
+
 INTERNAL = Message("internal error: the traceback is in the log file; the other runs go on")
 
 STATES = {
@@ -119,12 +124,13 @@ class Follower:
         self._clock = clock
         # Half of the time between two polls, which are never exactly that far apart.
         paces = LogPace(settings.poll_seconds), LogPace(settings.poll_seconds / 2)
+        summaries = LogPace(SUMMARIES_POLLS * settings.poll_seconds, SUMMARIES_QUIET_SECONDS)
         guard, progress = StallGuard(parts.watches, parts.workloads), ProgressWatch(parts.workloads)
         self._steps = Steps(
-            settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, progress, *paces, guard,
-            parts.slow_share,
+            settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, progress, *paces, summaries,
+            guard, parts.slow_share,
         )  # fmt: skip
-        self._collecting = Collecting(ledger, connect, parts.record, clock, parts.secrets, progress)
+        self._collecting = Collecting(settings, ledger, connect, parts.record, clock, parts.secrets, progress)
         self._admit = parts.admission()
         self._notify = parts.notify
         user, host = getpass.getuser(), socket.gethostname()

@@ -157,9 +157,11 @@ class _Backoff:
 class LogPace:
     """Doubles the pause of each log that does not grow, and ends it when the log does. Threads may share it."""
 
-    def __init__(self, first_seconds: float) -> None:
-        """`first_seconds`: the pause between two requests for a growing log while there are few jobs."""
+    def __init__(self, first_seconds: float, quiet_seconds: float = QUIET_SECONDS) -> None:
+        """`first_seconds`: the pause between two requests for a growing log while there are few jobs;
+        `quiet_seconds`: the longest one for a log that does not grow."""
         self._first_seconds = first_seconds
+        self._quiet_seconds = quiet_seconds
         self._pauses: dict[str, _Backoff] = {}
         self._guard = threading.Lock()
 
@@ -169,12 +171,12 @@ class LogPace:
             pause, turn = self._pauses.get(run_id), len(self._pauses) / REQUESTS_PER_SECOND
             return pause is None or abs(now - pause.since) >= timedelta(seconds=max(pause.seconds, turn))
 
-    def fetched(self, run_id: str, now: datetime, *, grew: bool) -> None:
-        """Start the next pause."""
+    def fetched(self, run_id: str, now: datetime, *, grew: bool, factor: int = 2) -> None:
+        """Start the next pause, `factor` times the last one if nothing has grown."""
         with self._guard:
             before = self._pauses.get(run_id)
-            longer = self._first_seconds if grew or before is None else 2 * before.seconds
-            self._pauses[run_id] = _Backoff(now, min(longer, max(QUIET_SECONDS, self._first_seconds)))
+            longer = self._first_seconds if grew or before is None else factor * before.seconds
+            self._pauses[run_id] = _Backoff(now, min(longer, max(self._quiet_seconds, self._first_seconds)))
 
     def forget(self, run_id: str) -> None:
         """Drop the state of an ended job."""

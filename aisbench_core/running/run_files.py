@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -37,6 +37,8 @@ from aisbench_core.running.job_watch import read_details
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.step_files import read_rates
+from aisbench_core.summaries.curves import CurveReader, RunCurves, iter_scalars
+from aisbench_core.summaries.events import Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class RunFiles:
 
     runs_dir: Path
     ledger: Ledger
+    curve_reader: CurveReader = field(default_factory=CurveReader)
 
     def nodes(self, run_id: str) -> list[int]:
         """The nodes that have a log."""
@@ -116,6 +119,18 @@ class RunFiles:
     def card_rates(self, run_id: str) -> list[CardRate]:
         """What the cards of a running job did in the last minutes, as far as it reports its steps."""
         return read_rates(self._folder(run_id))
+
+    def curves(self, run_id: str) -> RunCurves:
+        """The curves of the event files so far."""
+        return self.curve_reader.read(self._folder(run_id).summaries)
+
+    def scalars(self, run_id: str) -> Iterator[tuple[str, Scalar]]:
+        """Every scalar of the event files, with its directory, one after the other."""
+        return iter_scalars(self._folder(run_id).summaries)
+
+    def summaries(self, run_id: str) -> Path:
+        """The folder of the event files, whether there are any or not."""
+        return self._folder(run_id).summaries
 
     def record(self, run_id: str) -> RunRecord | None:
         """The run's record, or None before it was collected. Raises ResultError when the files are damaged."""

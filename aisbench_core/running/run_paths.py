@@ -36,6 +36,7 @@ class RunFolder:
         self.logs = path / "logs"
         self.steps = path / "steps"  # what the reporter's step() wrote, a file for each node
         self.rates = path / "rates.json"  # what the cards of a running job did in the last minutes
+        self.summaries = path / "summaries"  # event files of TensorBoard and MindSpore, by output
 
     def log(self, node: int) -> Path:
         """One node's log."""

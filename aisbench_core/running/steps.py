@@ -46,10 +46,14 @@ from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.stall_guard import StallGuard, stop_reason
 from aisbench_core.running.step_files import fetch_steps, latest_steps, reports_steps, write_rates
 from aisbench_core.settings import Settings
+from aisbench_core.summaries.fetching import Fetched, fetch_event_files
 
 SAMPLE_SECONDS = 60.0
 # How long a created job may take to appear in the cloud's list.
 SETTLE_SECONDS = 10.0
+
+# Most jobs write no event files: as long as there are none, they are looked for after 5 minutes, then every 15.
+UNSEEN_FACTOR = 20
 
 WRITE_SECONDS = 0.3
 
@@ -70,6 +74,7 @@ class Steps:
     progress: ProgressWatch
     log_pace: logs.LogPace
     details_pace: logs.LogPace
+    summaries_pace: logs.LogPace
     stalls: StallGuard
     slow_share: Callable[[], float | None]
     sampled_at: dict[str, datetime] = field(default_factory=dict)
@@ -223,6 +228,7 @@ class Steps:
         ended = self.clock()
         self.log_pace.forget(run.run_id)
         self.details_pace.forget(run.run_id)
+        self.summaries_pace.forget(run.run_id)
         self.sampled_at.pop(run.run_id, None)
         self.announced.pop(run.run_id, None)
         if run.started_at and status.duration_s is not None:
@@ -233,7 +239,7 @@ class Steps:
         return run
 
     def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> Message | None:
-        """Fetch what the platform says about the job, additions to the logs when due, and metrics once a minute.
+        """Fetch what the platform says about the job, additions to logs and event files, and metrics once a minute.
 
         Returns why the run is to be stopped now, if it is. A refusal is ignored here: collecting fetches all of it
         again, and reports it."""
@@ -244,6 +250,9 @@ class Steps:
             self.details_pace.fetched(run.run_id, now, grew=True)  # a hang comes without any sign before it
         if not status.started_at:
             return None
+        if self.summaries_pace.is_due(run.run_id, now):
+            with suppress(CloudRejected):
+                self._fetch_summaries(cloud, run, secrets, now)
         sampled_at = self.sampled_at.get(run.run_id)
         if sampled_at is None or now - sampled_at >= timedelta(seconds=SAMPLE_SECONDS):
             with suppress(CloudRejected):
@@ -259,6 +268,11 @@ class Steps:
                 watch = self.stalls.observe(cloud, run, status, self.folder(run), fetched.size, now)
                 return stop_reason(run, watch)
         return None
+
+    def _fetch_summaries(self, cloud: Cloud, run: Run, secrets: Collection[str], now: datetime) -> None:
+        fetched = fetch_summaries(cloud, run, self.folder(run), self.settings.summaries_most_bytes, secrets)
+        factor = 2 if fetched.files else UNSEEN_FACTOR
+        self.summaries_pace.fetched(run.run_id, now, grew=fetched.grew, factor=factor)
 
     def _compare_cards(self, cloud: Cloud, run: Run, now: datetime) -> None:
         """Which cards have been slower than the others, of a job that reports its steps."""
@@ -304,6 +318,11 @@ def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, sec
     """Bring the logs of all nodes up to date, with these values masked."""
     directory = run_paths.log_path(run, cloud.profile)
     return logs.fetch(cloud.objects, cloud.training.log_paths(status, directory), directory, folder, secrets)
+
+
+def fetch_summaries(cloud: Cloud, run: Run, folder: RunFolder, most: int, secrets: Collection[str]) -> Fetched:
+    """Bring the event files in the run's outputs up to date, at most `most` bytes."""
+    return fetch_event_files(cloud.objects, run_paths.outputs(run, cloud.profile), folder.summaries, most, secrets)
 
 
 def watch_job(

@@ -75,6 +75,19 @@ def test_files_of_every_size_arrive_as_they_are(region: Region, tmp_path: Path, 
     assert region.objects.read(region.path("file.bin"), size - 20) == content[-20:]
 
 
+def test_a_range_has_at_most_its_size_and_ends_with_the_object(region: Region) -> None:
+    path = region.path("ranges")
+    region.objects.put(path, b"0123456789")
+
+    assert region.objects.read_range(path, 0, 4) == b"0123"
+    assert region.objects.read_range(path, 4, 4) == b"4567"
+    assert region.objects.read_range(path, 8, 4) == b"89"
+    assert region.objects.read_range(path, 10, 4) == b""
+    assert region.objects.read_range(path, 99, 4) == b""
+    with pytest.raises(CloudNotFound):
+        region.objects.read_range(region.path("missing"), 0, 4)
+
+
 def test_a_large_file_is_sent_in_parts_and_arrives_as_it_is(region: Region, tmp_path: Path) -> None:
     source = tmp_path / "large.bin"
     with source.open("wb") as file:

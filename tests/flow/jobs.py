@@ -59,8 +59,7 @@ class Region:
     def _upload(self, workload: Workload, code: Path, target: str) -> None:
         files = [file for file in code.rglob("*") if file.is_file() and "__pycache__" not in file.parts]
         pairs = [(target + str(file.relative_to(code)), file) for file in files]
-        if workload.reporter_file:
-            pairs.append((target + workload.reporter_file.name, workload.reporter_file))
+        pairs += [(target + module.name, module) for module in workload.reporter_files]
         self.objects.put_many(pairs, lambda _done, _total: None)
 
     def _ended(self, job_id: str) -> JobStatus:

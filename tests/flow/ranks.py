@@ -65,8 +65,9 @@ def wait(processes: "list[subprocess.Popen[str]]") -> list[Ended]:
 def uploaded(workload: Workload, place: Path) -> Path:
     """The boot file in a copy of the code, with the reporter beside it."""
     code = shutil.copytree(workload.code_dir, place / "code")
-    assert workload.reporter_file is not None
-    shutil.copy(workload.reporter_file, code)
+    assert workload.reporter_files
+    for module in workload.reporter_files:
+        shutil.copy(module, code)
     return code / workload.boot_file
 
 

@@ -19,6 +19,7 @@ LOCK_OF_EXTRA = {
     "pdf": "run",
     "search": "run",
     "team": "test",
+    "tensorboard": "test",
     "test": "test",
     "bench": "bench",
     "mindspore": "frameworks",
@@ -105,7 +106,7 @@ def test_the_locks_hold_all_that_pyproject_asks_for() -> None:
 
 
 def test_what_is_installed_here_is_in_the_locks_with_all_that_it_asks_for() -> None:
-    locked = pinned_here("run", "test")
+    locked = pinned_here("build", "run", "test")
 
     assert {name: version(name) for name in locked} == locked
     for text in (text for name in locked for text in requires(name) or ()):

@@ -54,6 +54,19 @@ def test_a_clock_that_jumps_back_holds_no_log_up() -> None:
     assert pace.is_due("0", START - timedelta(days=1))
 
 
+def test_event_files_that_nobody_has_seen_yet_are_looked_for_seldom() -> None:
+    pace = LogPace(15.0, quiet_seconds=900)
+    at = START
+    polls = []
+    for second in range(3600):
+        at = START + timedelta(seconds=second)
+        if pace.is_due("0", at):
+            polls.append(second)
+            pace.fetched("0", at, grew=False, factor=20)
+
+    assert polls == [0, 15, 315, 1215, 2115, 3015]
+
+
 def test_jobs_that_have_ended_take_no_turns() -> None:
     pace = LogPace(5.0)
     requests(pace, 200, seconds=1, grew=True)

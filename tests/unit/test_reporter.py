@@ -1,15 +1,18 @@
 """The reporter: which files a rank writes, in a cluster and on its own server, and what it refuses."""
 
+import math
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
 from aisbench_core.progress.patterns import ProgressPatterns
 from aisbench_core.results.progress import read_progress
 from aisbench_core.settings import HOME
+from aisbench_core.summaries.curves import iter_scalars
 
 REPORTER = HOME / "workloads" / "_reporter"
 THREE_CALLS = "aisbench_report.throughput(12.5); aisbench_report.accuracy(0.75); aisbench_report.done()"
@@ -138,6 +141,61 @@ def test_moxing_writes_to_obs_where_it_is_installed(tmp_path: Path) -> None:
     done = report("aisbench_report.throughput(2)", "--train_url=s3://bucket/out/", PYTHONPATH=both)
 
     assert done.stdout.splitlines()[:2] == ["make_dirs s3://bucket/out", "write s3://bucket/out/throughput_0.json 2.0"]
+
+
+def scalars_in(directory: Path) -> dict[str, list[tuple[str, int, float]]]:
+    """What TensorBoard's own reader finds, by the files' folder."""
+    files = sorted(directory.rglob("events.out.tfevents.*"))
+    found = {str(file.parent.relative_to(directory)): [*EventFileLoader(str(file)).Load()] for file in files}
+    return {
+        folder: [
+            (value.tag, event.step, value.tensor.float_val[0]) for event in events for value in event.summary.value
+        ]
+        for folder, events in found.items()
+    }
+
+
+def test_tensorboard_reads_the_scalars_of_the_first_rank(tmp_path: Path) -> None:
+    code = "[aisbench_report.scalar('train/损失', 2.5 * step, step) for step in (0, 1, 300, -1)]"
+    for rank in range(2):
+        done = report(f"{code}; {THREE_CALLS}", f"--train_url={tmp_path}", RANK_ID=str(rank), RANK_SIZE="2")
+        assert (done.returncode, done.stderr) == (0, "")
+
+    points = [("train/损失", 0, 0.0), ("train/损失", 1, 2.5), ("train/损失", 300, 750.0), ("train/损失", -1, -2.5)]
+    assert scalars_in(tmp_path) == {"summaries": points}
+    assert [(point.tag, point.step, point.value) for _, point in iter_scalars(tmp_path)] == points
+
+
+def test_each_single_server_writes_scalars_of_its_own(tmp_path: Path) -> None:
+    for server in range(2):
+        place = {"RANK_ID": str(server), "RANK_SIZE": "2", "VC_TASK_INDEX": str(server), "SINGLESERVER_MODE": "True"}
+        report(f"aisbench_report.scalar('x', {server}, 1); {THREE_CALLS}", f"--train_url={tmp_path}", **place)
+
+    assert scalars_in(tmp_path) == {
+        "summaries/server_0": [("x", 1, 0.0)],
+        "summaries/server_1": [("x", 1, 1.0)],
+    }
+
+
+def test_odd_scalars_are_stored_as_far_as_the_format_goes(tmp_path: Path) -> None:
+    code = "f = aisbench_report.scalar; f('é' * 60, 1e300, 2**40); f('', float('nan'), 0)"
+    report(f"{code}; {THREE_CALLS}", f"--train_url={tmp_path}")
+
+    (first, second) = scalars_in(tmp_path)["summaries"]
+    assert first == ("é" * 40, 2**40, math.inf)
+    assert (second[:2], math.isnan(second[2])) == (("", 0), True)
+
+
+def test_a_scalar_that_cannot_be_stored_does_not_end_the_training(tmp_path: Path) -> None:
+    (tmp_path / "summaries").write_text("a file is in the way")
+
+    done = report(
+        f"[aisbench_report.scalar('x', 1, step) for step in range(9)]; {THREE_CALLS}", train_url=str(tmp_path)
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("aisbench: scalars are not stored: ") == 1
+    assert (tmp_path / "ranksize.json").exists()
 
 
 def test_it_explains_itself() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.authoring.workloads import REPORTER, Workloads
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.errors import CloudRejected
 from aisbench_core.messages import verbatim
@@ -74,7 +74,7 @@ def test_a_large_file_is_sent_once_however_often_the_code_beside_it_changes(fold
 
     package = (folder / "run" / "package.run").read_bytes()
     assert [path for path in before if path.startswith(SHARED)] == [path for path in store.contents if SHARED in path]
-    assert sorted(after) == ["/bench/code/two/aisbench_report.py", "/bench/code/two/train.py"]
+    assert sorted(after) == [f"/bench/code/two/{name}" for name in (*sorted(REPORTER), "train.py")]
     assert store.contents["/bench/code/two/run/package.run"] == package
     assert sent(store, code_of(folder), "/bench/code/two/") == []
 

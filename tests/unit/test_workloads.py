@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from aisbench_core.authoring.workloads import Workload, Workloads
+from aisbench_core.authoring.workloads import REPORTER, Workload, Workloads
 from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.model import Channel, RunSpec
 from aisbench_core.settings import HOME
@@ -66,7 +66,7 @@ def test_the_mindspore_workloads_know_the_seven_published_versions() -> None:
             "build_then_all_int_s"
         }
         assert not workload.ships_code
-        assert workload.reporter_file is None
+        assert workload.reporter_files == ()
 
 
 def test_resnet_starts_from_the_accuracy_configuration_in_r13_and_from_boost_afterwards() -> None:
@@ -147,8 +147,7 @@ def test_shipped_code_is_the_code_directory() -> None:
 
     assert (Path(spec.code_dir) / spec.boot_file).is_file()
     assert spec.inputs == ()
-    assert quickstart.reporter_file is not None
-    assert quickstart.reporter_file.is_file()
+    assert [file.name for file in quickstart.reporter_files if file.is_file()] == [*REPORTER]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +234,7 @@ def test_own_workloads_are_found_beside_the_shipped_ones_and_report_with_the_shi
 
     assert workloads.names() == ["mine", "w"]
     assert [each.is_own for each in workloads.all()] == [True, False]
-    assert workloads.get("mine").reporter_file == tmp_path / "shipped" / "_reporter" / "aisbench_report.py"
+    assert workloads.get("mine").reporter_files[0] == tmp_path / "shipped" / "_reporter" / "aisbench_report.py"
 
 
 def test_an_own_workload_never_hides_a_shipped_one_and_says_so(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@
     aisbench_report.dataset("CIFAR-10", sha256=digest, synthetic=False)   # optional: the training data
     aisbench_report.progress(epoch, throughput=samples_per_second, accuracy=0.7)  # optional: while it trains
     aisbench_report.cards()                          # optional, first: samples the node's cards until the script ends
+    aisbench_report.scalar("train/loss", loss, step) # optional: a point of a curve, in summaries/ of the output
     aisbench_report.step(samples, seconds)           # optional, each step: shows slow cards while the job runs
 
 The output directory is `--train_url DIR`, `--train_url=DIR` or the environment variable train_url; the rank comes from
@@ -70,10 +71,8 @@ def throughput(samples_per_second: float) -> None:
     value = _number("throughput", samples_per_second)
     if value <= 0:
         raise ValueError(f"throughput must be above 0, and it is {value!r}")
-    if _single_server():
-        _write(f"{_server()}/throughput_{_card()}.json", repr(value))
-    else:
-        _write(f"throughput_{_rank()}.json", repr(value))
+    name = f"{_server()}/throughput_{_card()}.json" if _single_server() else f"throughput_{_rank()}.json"
+    _write(name, repr(value))
     _reported.append(value)
     print(f"aisbench: rank {_rank()} of {_rank_count()} reports throughput {value:.6g}", flush=True)
 
@@ -135,9 +134,8 @@ def cards(every: float = 60.0) -> None:
     command = next((one for one in (_ASCEND, _NVIDIA) if shutil.which(one[0])), None)
     if _samplers or _card() != 0 or command is None:
         return
-    sampler = _Sampler(command, max(float(every), _SHORTEST_SECONDS))
-    _samplers.append(sampler)
-    sampler.start()
+    _samplers.append(_Sampler(command, max(float(every), _SHORTEST_SECONDS)))
+    _samplers[0].start()
 
 
 def step(samples: float, seconds: float | None = None) -> None:
@@ -152,6 +150,12 @@ def step(samples: float, seconds: float | None = None) -> None:
     _steps[0].add(float(samples), None if seconds is None else float(seconds))
 
 
+def scalar(name: str, value: float, step: int) -> None:
+    """Add a point to a curve, for the console and TensorBoard; a slash in the name (80 bytes) groups curves."""
+    if _is_first():  # of each server, in single-server mode
+        importlib.import_module("aisbench_events").add(name, float(value), int(step))
+
+
 def done() -> None:
     """Say that this rank has reported everything. Raises RuntimeError if it never called throughput()."""
     if not _reported:
@@ -160,6 +164,8 @@ def done() -> None:
         sampler.finish()
     for steps in _steps:
         steps.flush()
+    if "aisbench_events" in sys.modules:
+        sys.modules["aisbench_events"].flush()
     if _rank() == 0:
         _write("ranksize.json", str(_ranks_together()))
 
@@ -169,13 +175,11 @@ class _Sampler(threading.Thread):
 
     def __init__(self, command: list[str], seconds: float) -> None:
         super().__init__(name="aisbench-cards", daemon=True)
-        self._command = command
-        self._seconds = seconds
+        self._command, self._seconds = command, seconds
         self._ended = threading.Event()
         self._name = f"cards_{_server()}_{int(time.time())}.jsonl"
         self._lines = []  # type: list[str]
-        self._stored = 0
-        self._readings, self._spent = 0, 0.0
+        self._stored, self._readings, self._spent = 0, 0, 0.0
 
     def run(self) -> None:
         """Read and wait, until the script is done, the tool is no use, or the file is full."""
@@ -211,23 +215,20 @@ class _Sampler(threading.Thread):
             return False
         line = json.dumps({"at": round(at, 3), "cards": values}, separators=(",", ":")) + "\n"
         self._lines.append(line)
-        self._stored += len(line)
-        self._readings += 1
+        self._stored, self._readings = self._stored + len(line), self._readings + 1
         if not _train_url().startswith(_REMOTE) or self._readings % _REMOTE_READINGS == 0:
             self._flush()
         return True
 
     def _flush(self) -> None:
         directory = _train_url()
-        if not self._lines:
-            return
-        if directory.startswith(_REMOTE):
+        if self._lines and directory.startswith(_REMOTE):
             _write_remote(f"{directory.rstrip('/')}/{self._name}", "".join(self._lines))
-            return
-        Path(directory).mkdir(parents=True, exist_ok=True)
-        with (Path(directory) / self._name).open("a", encoding="utf-8") as file:
-            file.write("".join(self._lines))
-        self._lines = []
+        elif self._lines:
+            Path(directory).mkdir(parents=True, exist_ok=True)
+            with (Path(directory) / self._name).open("a", encoding="utf-8") as file:
+                file.write("".join(self._lines))
+            self._lines = []
 
 
 class _Steps:
@@ -237,9 +238,8 @@ class _Steps:
         self._every = _REMOTE_STEP_SECONDS if _train_url().startswith(_REMOTE) else _STEP_SECONDS
         self._last = None  # type: float | None
         self._written = time.monotonic()
-        self._samples, self._seconds = 0.0, 0.0
+        self._samples, self._seconds, self._stored = 0.0, 0.0, 0.0
         self._lines = []  # type: list[str]
-        self._stored = 0.0
 
     def add(self, samples: float, seconds: float | None) -> None:
         """Add a step; a line when it is time."""

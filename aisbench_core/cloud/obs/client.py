@@ -42,9 +42,10 @@ class SharedClient(ObsClient):  # type: ignore[misc]  # the SDK has no types
         )
 
     @funcCache  # type: ignore[untyped-decorator]  # the SDK has no types
-    def fetch(self, bucketName: str, objectKey: str, start: int) -> Any:  # noqa: N803  # the SDK's name
-        """GET into memory, from byte `start` on. Returns an Answer, or an SDK result if OBS refuses."""
-        headers = {"Range": f"bytes={start}-"} if start else {}
+    def fetch(self, bucketName: str, objectKey: str, start: int, size: int | None) -> Any:  # noqa: N803  # the SDK's name
+        """GET into memory, `size` bytes or all from `start` on. Returns an Answer, or an SDK result if OBS refuses."""
+        end = "" if size is None else start + size - 1
+        headers = {"Range": f"bytes={start}-{end}"} if start or size is not None else {}
         return self._make_get_request(bucketName, objectKey, headers=headers, parseMethod=self._parse_answer)
 
     def _parse_answer(self, connection: Any) -> Any:

@@ -81,10 +81,18 @@ class ObsStore:
                 file.unlink(missing_ok=True)
 
     def read(self, path: str, start: int = 0) -> bytes:
+        return self._read(path, start, None)
+
+    def read_range(self, path: str, start: int, size: int) -> bytes:
+        return self._read(path, start, size)
+
+    def _read(self, path: str, start: int, size: int | None) -> bytes:
         operation = Message("read {path}", path=path)
         bucket, key = _split(path, operation)
         answer = self._ask(
-            operation, lambda: self._client.fetch(bucket, key, start), fine=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+            operation,
+            lambda: self._client.fetch(bucket, key, start, size),
+            fine=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
         )
         if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return b""
@@ -92,7 +100,8 @@ class ObsStore:
             raise self._refusals.garbled(operation, answer.status, Message("no ETag"))
         content: bytes = answer.content
         # A proxy may ignore Range and send the whole object.
-        return content if answer.status == HTTPStatus.PARTIAL_CONTENT else content[start:]
+        content = content if answer.status == HTTPStatus.PARTIAL_CONTENT else content[start:]
+        return content if size is None else content[:size]
 
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         unique = list(dict.fromkeys(paths))

@@ -12,7 +12,7 @@ from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.run import answers, causes, health, log, parameters, result, timeline
 from pages._ui.run.snapshot import snapshot
-from pages._ui.runs import card_metrics, cards, cleaning, reproduce
+from pages._ui.runs import card_metrics, cards, cleaning, reproduce, scalars
 from pages._ui.runs.annotations import show_annotation_form, show_note
 from pages._ui.runs.priority import show_priority
 from pages._ui.runs.ranks import show_live_ranks
@@ -60,6 +60,7 @@ def _show_sections(run: Run) -> None:
     st.fragment(health.show_node_metrics, run_every=None if ended else METRICS_SECONDS)(run_id)
     if not ended:
         st.fragment(show_live_ranks, run_every=METRICS_SECONDS)(run)
+    st.fragment(scalars.show_scalars, run_every=None if ended else METRICS_SECONDS)(run_id)
     if ended:  # they are collected with the result
         card_metrics.show_card_metrics(run)
 

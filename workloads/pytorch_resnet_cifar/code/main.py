@@ -84,6 +84,8 @@ def train(images: Images, place: Place, device: torch.device, arguments: argpars
         samples, seconds = samples + share.size, seconds + spent
         rate = share.size / spent
         aisbench_report.progress(epoch, rate, accuracy, of=arguments.epochs, loss=loss)
+        for name, value in (("train/loss", loss), ("train/samples_per_second", rate), ("test/accuracy", accuracy)):
+            aisbench_report.scalar(name, value, epoch)
         _say(place, f"epoch {epoch}/{arguments.epochs} loss {loss:.4f} accuracy {accuracy:.4f} {rate:.1f} samples/s")
     return samples / seconds, accuracy
 

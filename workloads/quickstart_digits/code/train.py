@@ -58,6 +58,8 @@ def train(digits: Digits, team: Team, arguments: argparse.Namespace) -> tuple[fl
         samples, seconds = samples + batches.size, seconds + spent
         rate = batches.size / spent
         aisbench_report.progress(epoch, rate, accuracy, of=arguments.epochs, loss=loss)
+        for name, value in (("train/loss", loss), ("train/samples_per_second", rate), ("test/accuracy", accuracy)):
+            aisbench_report.scalar(name, value, epoch)
         _say(f"epoch {epoch}/{arguments.epochs} loss {loss:.4f} accuracy {accuracy:.4f} {rate:.1f} samples/s")
     return samples / seconds, accuracy
 
