@@ -20,8 +20,10 @@ from aisbench_core.private_files import private_umask
 from aisbench_core.settings import load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
 from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware
+from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
 from aisbench_core.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
+from pages._ui.shell.core import tensorboards
 from pages._ui.shell.errors import show_script_error
 
 
@@ -79,7 +81,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     require_permission(door.names.address, door.network)
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
     print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
-    with private_umask(), open_core().following.in_background(), closing(uploads()):
+    with private_umask(), open_core().following.in_background(), closing(uploads()), closing(tensorboards()):
         yield
 
 
@@ -89,6 +91,7 @@ app = st.App(
     middleware=[
         Middleware(SecurityHeaders),
         Middleware(FrontDoorMiddleware, front_door=front_door),
+        Middleware(TensorBoardProxy, port_of=lambda token: tensorboards().port_of(token)),
         Middleware(BrowserCookie),
         Middleware(UploadMiddleware, store=uploads),
     ],

@@ -46,7 +46,7 @@ from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.stall_guard import StallGuard, stop_reason
 from aisbench_core.running.step_files import fetch_steps, latest_steps, reports_steps, write_rates
 from aisbench_core.settings import Settings
-from aisbench_core.summaries.fetching import Fetched, fetch_event_files
+from aisbench_core.summaries.fetching import FetchedEvents, fetch_event_files
 
 SAMPLE_SECONDS = 60.0
 # How long a created job may take to appear in the cloud's list.
@@ -320,7 +320,7 @@ def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, sec
     return logs.fetch(cloud.objects, cloud.training.log_paths(status, directory), directory, folder, secrets)
 
 
-def fetch_summaries(cloud: Cloud, run: Run, folder: RunFolder, most: int, secrets: Collection[str]) -> Fetched:
+def fetch_summaries(cloud: Cloud, run: Run, folder: RunFolder, most: int, secrets: Collection[str]) -> FetchedEvents:
     """Bring the event files in the run's outputs up to date, at most `most` bytes."""
     return fetch_event_files(cloud.objects, run_paths.outputs(run, cloud.profile), folder.summaries, most, secrets)
 

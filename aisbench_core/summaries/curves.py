@@ -55,12 +55,14 @@ class TrainingCurve:
 class RunCurves:
     """What the event files of a run hold, by tag and directory.
 
-    `damaged`: files with records that cannot be read. `excluded`: whether there were more curves than are read."""
+    `damaged`: files with records that cannot be read. `excluded`: whether there were more curves than are read.
+    `for_tensorboard`: whether TensorBoard reads any of the files, which it does not of MindSpore's."""
 
     curves: tuple[TrainingCurve, ...] = ()
     files: int = 0
     damaged: tuple[str, ...] = ()
     excluded: bool = False
+    for_tensorboard: bool = False
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -196,7 +198,9 @@ class _Reading:
             path.relative_to(self.folder).as_posix() for path, file in self.files.items() if file.is_damaged
         )
         curves = tuple(drawing.curve(directory, tag) for (directory, tag), drawing in ordered)
-        return RunCurves(curves, len(self.files), damaged, self.excluded)
+        return RunCurves(
+            curves, len(self.files), damaged, self.excluded, any(not is_mindspore(path.name) for path in self.files)
+        )
 
 
 class CurveReader:

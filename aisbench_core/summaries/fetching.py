@@ -24,7 +24,7 @@ _MOST_DEPTH = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedEvents:
     """How many event files there are, whether any has grown, and the bytes that stay in OBS because of the limit."""
 
     files: int = 0
@@ -34,12 +34,12 @@ class Fetched:
 
 def fetch_event_files(
     objects: ObjectStore, outputs: Sequence[Channel], folder: Path, most: int, secrets: Collection[str] = ()
-) -> Fetched:
+) -> FetchedEvents:
     """Bring the event files up to date, at most `most` bytes of all together; `secrets` are masked in them.
 
     Files lie in a directory of their output's name."""
     if not most:
-        return Fetched()
+        return FetchedEvents()
     found = list(islice(_event_objects(objects, outputs), MOST_FILES))
     room = most - sum(_size(folder / name) for _, name in found)
     grew, left = False, 0
@@ -47,7 +47,7 @@ def fetch_event_files(
         added, missing = _append(objects, stat, folder / name, room, byte_forms(secrets))
         room -= added
         grew, left = grew or added != 0, left + missing
-    return Fetched(len(found), grew, left)
+    return FetchedEvents(len(found), grew, left)
 
 
 def _event_objects(objects: ObjectStore, outputs: Sequence[Channel]) -> Iterator[tuple[ObjectStat, str]]:

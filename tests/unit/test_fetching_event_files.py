@@ -8,7 +8,7 @@ import pytest
 from aisbench_core.cloud.ports import ObjectStat
 from aisbench_core.model import Channel
 from aisbench_core.summaries.curves import CurveReader
-from aisbench_core.summaries.fetching import MOST_FILES, MOST_PAGES, Fetched, fetch_event_files
+from aisbench_core.summaries.fetching import MOST_FILES, MOST_PAGES, FetchedEvents, fetch_event_files
 from tests.event_files import MINDSPORE, MINDSPORE_NAME, NAME, event, file_of
 from tests.memory_store import MemoryStore
 
@@ -24,7 +24,7 @@ def fetch(
     most: int = MUCH,
     outputs: Sequence[Channel] = OUTPUTS,
     secrets: Sequence[str] = (),
-) -> Fetched:
+) -> FetchedEvents:
     store = contents if isinstance(contents, MemoryStore) else MemoryStore(contents)
     return fetch_event_files(store, outputs, folder, most, secrets)
 
@@ -46,7 +46,7 @@ def test_event_files_are_fetched_and_nothing_else(tmp_path: Path) -> None:
     )
 
     assert files_in(tmp_path) == {f"train_url/logs/{NAME}": FIVE, f"train_url/{MINDSPORE_NAME}": MINDSPORE}
-    assert fetched == Fetched(files=2, grew=True, left=0)
+    assert fetched == FetchedEvents(files=2, grew=True, left=0)
 
 
 def test_only_what_a_file_has_grown_by_is_read(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_limit_of_zero_fetches_nothing(tmp_path: Path) -> None:
         def pages(self, prefix: str) -> Iterator[Sequence[ObjectStat]]:
             raise AssertionError(prefix)
 
-    assert fetch(Closed({}), tmp_path, 0) == Fetched()
+    assert fetch(Closed({}), tmp_path, 0) == FetchedEvents()
 
 
 def test_further_outputs_have_a_folder_each_even_below_the_first(tmp_path: Path) -> None:

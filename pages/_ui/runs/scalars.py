@@ -9,8 +9,9 @@ import streamlit as st
 
 from aisbench_core.formats import clipped, number
 from aisbench_core.summaries.curves import RunCurves, TrainingCurve
+from aisbench_core.tensorboards import INSTALL, is_installed
 from pages._ui.shell import charts, url
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, tensorboards
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.words import t
 
@@ -39,6 +40,22 @@ def show_scalars(run_id: str) -> None:
             _show_group(list(members))
         pages.show()
         _show_notes(read)
+        if read.for_tensorboard:
+            show_tensorboard([run_id])
+
+
+def show_tensorboard(run_ids: Sequence[str]) -> None:
+    """The link to the TensorBoard of these runs, or the button that starts it."""
+    if not is_installed():
+        st.caption(t("scalars.install", command=INSTALL))
+        return
+    running = tensorboards().find(tuple(run_ids))
+    if running:
+        st.link_button(t("scalars.open"), running.path, icon=":material/open_in_new:")
+    elif st.button(t("scalars.start"), icon=":material/monitoring:"):
+        with st.spinner(t("scalars.starting")):
+            tensorboards().start({run_id: core().files.summaries(run_id) for run_id in run_ids})
+        st.rerun(scope="fragment")
 
 
 def _show_group(tags: Sequence[Sequence[TrainingCurve]]) -> None:

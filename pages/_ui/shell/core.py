@@ -1,12 +1,13 @@
 """The one Core of all sessions, open until the server ends, and caches of what warehouse and ledger answer."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
 from aisbench_core.model import Actor, WayIn, local_actor
+from aisbench_core.tensorboards import TensorBoards
 from aisbench_core.warehouse.values import BoardQuery
 from aisbench_core.wiring import Core, open_core
 
@@ -22,6 +23,12 @@ MAX_LEDGER_ANSWERS = 256
 @st.cache_resource(show_spinner=False)
 def core() -> Core:
     return open_core()
+
+
+@cache
+def tensorboards() -> TensorBoards:
+    """The TensorBoards of all sessions; the server ends them, and passes requests on to them."""
+    return TensorBoards()
 
 
 def actor() -> Actor:
