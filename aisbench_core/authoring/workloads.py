@@ -13,7 +13,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Channel, RunSpec, Scalar, WorkloadFacts
 
 MANIFEST = "workload.yaml"
-REPORTER = ("aisbench_report.py", "aisbench_events.py")
+REPORTER = ("aisbench_report.py", "aisbench_cards.py", "aisbench_events.py")
 """The reporter's modules."""
 
 

@@ -1,11 +1,12 @@
 """The reporter's cards(): what it reads from npu-smi and nvidia-smi, and that no tool disturbs a training."""
 
-import importlib.util
+import importlib
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,13 +61,10 @@ aisbench_report.done()
 
 
 @pytest.fixture(scope="module")
-def reporter() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("reporter_under_test", REPORTER / "aisbench_report.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def cards() -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(REPORTER))
+        yield importlib.import_module("aisbench_cards")
 
 
 def values(use: float, used: float, total: float, power: float | None, temperature: float) -> dict[str, float]:
@@ -74,17 +72,17 @@ def values(use: float, used: float, total: float, power: float | None, temperatu
     return found | ({} if power is None else {"power": power})
 
 
-def test_the_tables_of_three_generations_are_read(reporter: ModuleType) -> None:
-    assert reporter._ascend_cards(ASCEND_910B4) == {
+def test_the_tables_of_three_generations_are_read(cards: ModuleType) -> None:
+    assert cards._ascend_cards(ASCEND_910B4) == {
         "0": values(97, 2858, 32768, 88.9, 39),
         "1": values(0, 31000, 32768, None, 41),
     }
-    assert reporter._ascend_cards(ASCEND_910) == {"0": values(0, 1365, 32768, 70.0, 34)}
-    assert reporter._ascend_cards(ASCEND_310P3) == {"0": values(0, 1839, 21525, None, 50)}
+    assert cards._ascend_cards(ASCEND_910) == {"0": values(0, 1365, 32768, 70.0, 34)}
+    assert cards._ascend_cards(ASCEND_310P3) == {"0": values(0, 1839, 21525, None, 50)}
 
 
-def test_the_csv_of_nvidia_smi_is_read(reporter: ModuleType) -> None:
-    assert reporter._nvidia_cards(NVIDIA) == {
+def test_the_csv_of_nvidia_smi_is_read(cards: ModuleType) -> None:
+    assert cards._nvidia_cards(NVIDIA) == {
         "0": values(45, 1234, 81559, 71.23, 33),
         "1": {"memoryUsed": 10, "memoryTotal": 81559, "temperature": 30},
     }
@@ -93,9 +91,9 @@ def test_the_csv_of_nvidia_smi_is_read(reporter: ModuleType) -> None:
 @pytest.mark.parametrize(
     "garbage", ["", "DrvMngGetConsoleLogLevel failed. (g_conLogLevel=3)", "|||\n| 1 | 2 | 3 |", "0,"]
 )
-def test_garbage_holds_no_card(reporter: ModuleType, garbage: str) -> None:
-    assert reporter._ascend_cards(garbage) == {}
-    assert reporter._nvidia_cards(garbage) == {}
+def test_garbage_holds_no_card(cards: ModuleType, garbage: str) -> None:
+    assert cards._ascend_cards(garbage) == {}
+    assert cards._nvidia_cards(garbage) == {}
 
 
 def tool(folder: Path, script: str, name: str = "npu-smi") -> Path:
@@ -169,11 +167,11 @@ def test_a_tool_that_hangs_fails_or_floods_disturbs_no_training(tmp_path: Path, 
     assert seconds < 10
 
 
-def test_a_hanging_tool_is_ended_with_what_it_started(reporter: ModuleType, tmp_path: Path) -> None:
+def test_a_hanging_tool_is_ended_with_what_it_started(cards: ModuleType, tmp_path: Path) -> None:
     stuck = tool(tmp_path / "bin", "sleep 600 &\nsleep 600", "stuck") / "stuck"
     began = time.monotonic()
 
-    output = reporter._tool_output([str(stuck)], 0.3)
+    output = cards._tool_output([str(stuck)], 0.3)
 
     assert output == ""
     assert time.monotonic() - began < 10
