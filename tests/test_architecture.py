@@ -68,7 +68,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.manifest",
         "aisbench_core.upstream.packages.package",
         "aisbench_core.preflight.rule",
-        "aisbench_core.progress.overview",
+        *("aisbench_core.progress.overview", "aisbench_core.progress.snapshots"),
         "aisbench_core.authoring.specfile",
         "aisbench_core.upstream.configs.contents",
         "aisbench_core.authoring.workloads",

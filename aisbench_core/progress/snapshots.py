@@ -49,7 +49,7 @@ class RunSnapshot:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _RunReading:
     """The newest snapshot of a run and its files, each with the state that it was read in."""
 
     guard: threading.Lock = field(default_factory=threading.Lock)
@@ -64,7 +64,7 @@ class RunSnapshots:
     files: RunFiles
     overviews: RunOverviews
     clock: Clock
-    _readings: OrderedDict[str, _Reading] = field(default_factory=OrderedDict)
+    _readings: OrderedDict[str, _RunReading] = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, run: Run, progress: Progress | None) -> RunSnapshot:
@@ -79,9 +79,9 @@ class RunSnapshots:
                 reading.snapshot = (state, self._snapshot(run, progress, reading.contents[1]))
             return reading.snapshot[1]
 
-    def _reading_of(self, run_id: str) -> _Reading:
+    def _reading_of(self, run_id: str) -> _RunReading:
         with self._guard:
-            reading = self._readings.pop(run_id, None) or _Reading()
+            reading = self._readings.pop(run_id, None) or _RunReading()
             self._readings[run_id] = reading
             if len(self._readings) > MAX_RUNS:
                 self._readings.popitem(last=False)
