@@ -72,7 +72,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.specfile",
         "aisbench_core.upstream.configs.contents",
         "aisbench_core.authoring.workloads",
-        *("aisbench_core.chinese", "aisbench_core.cleaning.plans"),
+        *("aisbench_core.chinese", "aisbench_core.cleaning.plans", "aisbench_core.diagnosing.cause"),
         *("aisbench_core.documents", "aisbench_core.errors"),
         *("aisbench_core.health", "aisbench_core.liveness"),
         "aisbench_core.importing.readers.results",
@@ -102,7 +102,12 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring",
         *("aisbench_core.preflight", "aisbench_core.upstream"),
         *("aisbench_core.cleaning.plans", "aisbench_core.cli"),
-        *("aisbench_core.doctor.diagnosis", "aisbench_core.health", "aisbench_core.importing.readers.results"),
+        *(
+            "aisbench_core.diagnosing.cause",
+            "aisbench_core.doctor.diagnosis",
+            "aisbench_core.health",
+            "aisbench_core.importing.readers.results",
+        ),
         *("aisbench_core.importing.choices", "aisbench_core.reproducing", "aisbench_core.series"),
         "aisbench_core.notifications.channels",
         *("aisbench_core.results.job_events", "aisbench_core.results.utilisation", "aisbench_core.rulesets"),
@@ -122,7 +127,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/wiring.py": (
         *(
             f"aisbench_core.{name}"
-            for name in ("annotations", "authoring", "cleaning", "cloud", "data_folder", "doctor")
+            for name in ("annotations", "authoring", "cleaning", "cloud", "data_folder", "diagnosing", "doctor")
         ),
         *(
             f"aisbench_core.{name}"
@@ -167,6 +172,11 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.system",
         "aisbench_core.warehouse",
         "aisbench_core.preflight",
+        *BELOW,
+    ),
+    "aisbench_core/diagnosing": (
+        *("aisbench_core.authoring.workloads", "aisbench_core.diagnosing", "aisbench_core.preflight.fixes"),
+        "aisbench_core.running",
         *BELOW,
     ),
     "aisbench_core/cleaning": (

@@ -1,0 +1,199 @@
+"""From what is known of a run to its explanation. Pure functions; the order of the sources is theirs."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aisbench_core.diagnosing.cause import Cause, CauseSource, Confidence, Explanation, FirstError, Situation
+from aisbench_core.diagnosing.log_clues import Hit
+from aisbench_core.diagnosing.rules import CauseClue, CauseRule
+from aisbench_core.messages import Message
+from aisbench_core.model import AlertKind, EventKind, JobDetails, JobFault, JobTask, Run, RunAttempt, RunState
+
+# Codes of tasks that were ended because another one had failed.
+_ENDED_BY_OTHERS = frozenset({137, 143})
+
+_DIAGNOSIS = "platform-diagnosis"
+_CLASS = "class"
+_RESULT, _HANG, _AUTO_STOP, _PREEMPTED = "result-missing", "hang", "auto-stop", "preempted"
+# What the platform diagnoses as a warning fails no job.
+_FAILING_LEVELS = frozenset({"", "fatal", "error"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is known of a run. `tails`: the last lines of each node's log."""
+
+    run: Run
+    details: JobDetails
+    hits: Sequence[Hit]
+    tails: Mapping[int, tuple[str, ...]]
+
+    @property
+    def attempt(self) -> RunAttempt | None:
+        """The last one."""
+        return self.details.attempts[-1] if self.details.attempts else None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCause:
+    """A cause, and the line or the task that shows it."""
+
+    cause: Cause
+    hit: Hit | None = None
+    task: str = ""
+
+
+def situation_of(run: Run, details: JobDetails) -> Situation:
+    """Whether there is anything to explain."""
+    if run.state is RunState.FAILED:
+        return Situation.FAILED
+    if run.state is RunState.STOPPED:
+        return Situation.STOPPED
+    alert = details.alert(ended=run.state.is_terminal, failed=False)
+    return Situation.HANGING if alert is not None and alert.kind is AlertKind.HANG else Situation.NOTHING
+
+
+def find_cause(facts: RunFacts, rules: Mapping[str, CauseRule]) -> FoundCause | None:
+    """The probable cause of a run that failed, hangs, or was stopped by the platform."""
+    match situation_of(facts.run, facts.details):
+        case Situation.FAILED:
+            return next(_of_failure(facts, rules), None)
+        case Situation.HANGING:
+            hang = FoundCause(rules[_HANG].found(_HANG, CauseSource.PLATFORM))
+            return next(_of_logs(facts, rules, weak=False), hang)
+        case Situation.STOPPED:
+            return next((each for each in _of_events(facts, rules) if each.cause.rule == _AUTO_STOP), None)
+    return None
+
+
+def explanation(facts: RunFacts, found: FoundCause | None) -> Explanation:
+    """The explanation that a finding comes to, without corrections."""
+    situation = situation_of(facts.run, facts.details)
+    if situation is Situation.STOPPED and found is not None:
+        situation = Situation.FAILED if found.cause.rule == _AUTO_STOP else situation
+    if situation in (Situation.NOTHING, Situation.STOPPED):
+        return Explanation(facts.run.run_id, situation)
+    return Explanation(facts.run.run_id, situation, found.cause if found else None, _first_error(facts, found))
+
+
+def _of_failure(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
+    """What may have failed the run, most trusted first."""
+    yield from _of_diagnosis(facts)
+    yield from _of_fault(facts, rules, but=JobFault.HANG)
+    if facts.run.verdict is RunState.COMPLETED:
+        yield FoundCause(rules[_RESULT].found(_RESULT, CauseSource.RESULT))
+    yield from _of_events(facts, rules)
+    yield from _of_logs(facts, rules, weak=False)
+    yield from _of_messages(facts, rules)
+    yield from _of_logs(facts, rules, weak=True)
+    yield from _of_exit_codes(facts, rules)
+    yield from _of_fault(facts, rules)
+    yield from _of_consequences(facts, rules)
+
+
+def _of_diagnosis(facts: RunFacts) -> Iterator[FoundCause]:
+    diagnosis = facts.details.diagnosis
+    if diagnosis is None or diagnosis.level.lower() not in _FAILING_LEVELS:
+        return
+    # The list of codes is not public: a code and its class alone explain nothing to anybody.
+    for fault in (each for each in diagnosis.faults if any(name != _CLASS for name, _ in each.facts)):
+        said = "; ".join(f"{name}: {text}" for name, text in fault.facts)
+        text = Message("The platform found {fault} in the job's log", fault=fault.code)
+        advice = Message("See the platform's diagnosis below: {said}", said=said)
+        yield FoundCause(Cause(_DIAGNOSIS, text, advice, Confidence.LIKELY, CauseSource.DIAGNOSIS))
+
+
+def _of_fault(facts: RunFacts, rules: Mapping[str, CauseRule], but: JobFault | None = None) -> Iterator[FoundCause]:
+    attempt = facts.attempt
+    if attempt is None or attempt.is_restarted:
+        return
+    for rule_id, rule in rules.items():
+        if attempt.fault in rule.faults and attempt.fault != but:
+            yield FoundCause(rule.found(rule_id, CauseSource.PLATFORM), task=attempt.task)
+
+
+def _of_events(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
+    """The last attempt's events; what was said about earlier ones did not fail the run."""
+    attempts = facts.details.attempts
+    since = attempts[-2].ended_at if len(attempts) > 1 else None
+    for event in facts.details.events:
+        if since is not None and event.at < since:
+            continue
+        if event.kind is EventKind.PREEMPTED:
+            yield FoundCause(rules[_PREEMPTED].found(_PREEMPTED, CauseSource.PLATFORM))
+        for rule_id, rule in rules.items():
+            if _says(event.message, rule.events):
+                yield FoundCause(rule.found(rule_id, CauseSource.PLATFORM), task=_task_in(event.message))
+
+
+def _of_logs(facts: RunFacts, rules: Mapping[str, CauseRule], *, weak: bool) -> Iterator[FoundCause]:
+    hits = [hit for hit in facts.hits if hit.clue.weak is weak and not rules[hit.rule].consequence]
+    for hit in hits[:1]:
+        yield FoundCause(rules[hit.rule].found(hit.rule, CauseSource.LOG, _confidence(hits, rules)), hit)
+
+
+def _confidence(hits: Sequence[Hit], rules: Mapping[str, CauseRule]) -> Confidence | None:
+    """Less than the rule's if another node had another error, and nothing says which came first."""
+    first = hits[0]
+    rivals = [hit for hit in hits if hit.node != first.node and hit.rule != first.rule]
+    is_ordered = first.at is not None and all(hit.at is not None for hit in rivals)
+    return Confidence.POSSIBLE if rivals and not is_ordered else rules[first.rule].confidence
+
+
+def _of_messages(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
+    """What the platform says about tasks and requests."""
+    tasks = facts.attempt.tasks if facts.attempt else ()
+    said = [*((task.message, task.task) for task in tasks), (facts.run.detail, "")]
+    for text, task in said:
+        for rule_id, rule in rules.items():
+            if text and _says(text, rule.messages):
+                yield FoundCause(rule.found(rule_id, CauseSource.MESSAGE), task=task)
+
+
+def _of_exit_codes(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
+    failed = _failed_task(facts)
+    for rule_id, rule in rules.items():
+        if failed and failed.exit_code in rule.exit_codes:
+            yield FoundCause(rule.found(rule_id, CauseSource.EXIT_CODE), task=failed.task)
+
+
+def _of_consequences(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
+    """In the order of the rules: a lost rank says more than the timeouts that follow."""
+    for hit in sorted(facts.hits, key=lambda hit: hit.order):
+        if rules[hit.rule].consequence:
+            yield FoundCause(rules[hit.rule].found(hit.rule, CauseSource.LOG), hit)
+
+
+def _failed_task(facts: RunFacts) -> JobTask | None:
+    """The task that failed; None if several did and nothing says which was first."""
+    attempt = facts.attempt
+    failed = [task for task in attempt.tasks if task.exit_code] if attempt else []
+    named = [task for task in failed if attempt and task.task == attempt.task]
+    own = named or [task for task in failed if task.exit_code not in _ENDED_BY_OTHERS] or failed
+    return own[0] if len({task.exit_code for task in own}) == 1 else None
+
+
+def _first_error(facts: RunFacts, found: FoundCause | None) -> FirstError | None:
+    if found and found.hit:
+        hit = found.hit
+        rank = 0 if hit.rank is None and facts.run.spec.card_count == 1 else hit.rank
+        return FirstError(hit.node, rank, hit.line, hit.lines)
+    failed = _failed_task(facts)
+    node = _node_of((found.task if found else "") or (failed.task if failed else ""))
+    lines = facts.tails.get(node if node is not None else 0, ()) if node is not None or len(facts.tails) == 1 else ()
+    return FirstError(node, None, None, lines) if node is not None or lines else None
+
+
+def _says(text: str, clues: Iterable[CauseClue]) -> bool:
+    lowered = text.lower()
+    return any(clue.text.lower() in lowered and clue.search(text) for clue in clues)
+
+
+def _task_in(message: str) -> str:
+    """The task that an event is about: `[worker-2] …`."""
+    return message[1:].partition("]")[0] if message.startswith("[worker-") else ""
+
+
+def _node_of(task: str) -> int | None:
+    number = task.rpartition("-")[2]
+    return int(number) if task.startswith("worker-") and number.isdecimal() else None
