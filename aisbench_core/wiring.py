@@ -13,6 +13,7 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cleaning.service import Cleaning
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.data_folder import prepare_data_folder
+from aisbench_core.diagnosing.service import Causes
 from aisbench_core.doctor.examination import Doctor
 from aisbench_core.errors import AisbenchError
 from aisbench_core.health import HealthChecks
@@ -91,12 +92,13 @@ class Core:
         self.files = RunFiles(settings.runs_dir, ledger)
         overviews = RunOverviews(self.files, regions, warehouse, clock)
         self.snapshots = RunSnapshots(self.files, overviews, clock)
+        self.causes = Causes(settings.runs_dir, ledger, workloads)
         self.cleaning = Cleaning(settings, ledger, interactive, warehouse.record, clock)
         plans = SeriesFiles(settings.series_dir)
         self.series = SeriesService(
             ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs, clock
         )
-        self.notifications = Notifications(settings, ledger, warehouse, clock)
+        self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, secrets, connect, self.series.record,
             self.series.admission, self.notifications.tick, self.slow_share, clock,

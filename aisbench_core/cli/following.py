@@ -1,4 +1,4 @@
-"""`aisbench follow`, `logs` and `notify`, and waiting for runs: progress on stderr, and a follower if there is none."""
+"""`aisbench follow`, `logs`, `explain` and `notify`, and waiting for runs, with a follower if there is none."""
 
 import os
 import signal
@@ -14,6 +14,7 @@ from aisbench_core.cli import display
 from aisbench_core.cli.cleaning import removal_text
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import INTERRUPTED, RUN_FAILED
+from aisbench_core.cli.job_text import explanation_text
 from aisbench_core.cli.options import Group, command
 from aisbench_core.errors import DamagedLedger
 from aisbench_core.messages import Message
@@ -185,6 +186,24 @@ def _follow_log(core: "Core", run_id: str, node: int) -> None:
     except KeyboardInterrupt:
         display.message(f"\nno longer printing; run {run_id} continues")
         click.get_current_context().exit(INTERRUPTED)
+
+
+@command()
+@click.option("--corrected", is_flag=True, help="Print the corrected spec as YAML, for `aisbench run`.")
+def explain(run_id: str, corrected: bool, as_json: bool) -> None:
+    """Explain why a run failed or hangs: first error, probable cause, what to do.
+
+    Rules search what the platform says about the job, its logs and its exit codes; see docs/diagnosis.md. The answer
+    may be that the cause is unknown.
+    """
+    causes = open_core(writing=False).causes
+    if corrected:
+        from aisbench_core.authoring.specfile import to_yaml
+
+        click.echo(to_yaml(causes.corrected(run_id)), nl=False)
+        return
+    found = causes.explain(run_id)
+    display.result(found, as_json, lambda: explanation_text(found))
 
 
 KINDS = (

@@ -1,4 +1,4 @@
-"""What `aisbench show` prints about a run's job: what happened to it, where it waits, its attempts and stages."""
+"""What `aisbench show` and `explain` print about a run's job: what happened to it, why, its attempts and stages."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 
 if TYPE_CHECKING:
+    from aisbench_core.diagnosing.cause import Explanation, FirstError
     from aisbench_core.liveness.stalls import Watch
     from aisbench_core.model import JobDetails, JobStage, Run, RunAttempt
     from aisbench_core.results.card_samples import CardSummary
@@ -33,6 +34,30 @@ def details_text(details: "JobDetails") -> str:
     """The platform's diagnosis, and the tables of attempts and stages."""
     blocks = (_diagnosis(details), _attempts(details), _stages(details))
     return "\n\n".join(filter(None, blocks))
+
+
+def explanation_text(found: "Explanation") -> str:
+    """Why a run failed or hangs: cause, first error, advice and correction."""
+    cause = found.cause
+    changes = (f"{each.field}: {display.value(each.original)} → {display.value(each.now)}" for each in found.changes)
+    text = display.fields(
+        ("run", found.run_id),
+        ("situation", str(found.situation)),
+        ("cause", cause.text if cause else "unknown" if found.is_unknown else ""),
+        ("confidence", str(cause.confidence) if cause else ""),
+        ("found in", f"{cause.source} (rule {cause.rule})" if cause else ""),
+        ("first error", _where(found.error) if found.error else ""),
+        ("what to do", cause.advice if cause else ""),
+        ("correction", ", ".join(changes)),
+        *(("manual", f"{link.title}: {link.url}") for link in (cause.links if cause else ())),
+    )
+    lines = found.error.lines if found.error else ()
+    return "\n\n".join(filter(None, (text, display.indented("\n".join(lines)))))
+
+
+def _where(error: "FirstError") -> str:
+    parts = (("rank", error.rank), ("node", error.node), ("line", error.line))
+    return ", ".join(f"{name} {number}" for name, number in parts if number is not None)
 
 
 def cards_text(cards: "list[CardSummary]") -> str:

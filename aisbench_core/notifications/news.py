@@ -1,6 +1,6 @@
 """What an ended run means: whether it failed, regressed, improved or broke a record, as sentences."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -34,16 +34,17 @@ _TITLES = {
 class Newsroom:
     """Makes news of notices, from the ledger and from recorded results."""
 
-    def __init__(self, ledger: Ledger, warehouse: Warehouse) -> None:
+    def __init__(self, ledger: Ledger, warehouse: Warehouse, cause_of: Callable[[str], Message | None]) -> None:
         self._ledger = ledger
         self._warehouse = warehouse
+        self._cause_of = cause_of
 
     def news_of(self, notice: Notice, wanted: Collection[NewsKind]) -> Iterator[News]:
         """All that a notice means, as far as somebody wants it: verdicts over a region take a moment."""
         kind = NewsKind(notice.kind)
         run = None if kind is NewsKind.HELD else self._ledger.find(notice.subject)
         row = self._row(kind, notice.subject) if run else None
-        first = _news(notice, kind, run, row)
+        first = _news(self._with_cause(notice, kind), kind, run, row)
         if kind in wanted:
             yield first
         if run is None or row is None or run.state is not RunState.COMPLETED:
@@ -52,6 +53,10 @@ class Newsroom:
             yield from self._changes(first, row, wanted)
         if NewsKind.RECORD in wanted:
             yield from self._records(first, row)
+
+    def _with_cause(self, notice: Notice, kind: NewsKind) -> Notice:
+        cause = self._cause_of(notice.subject) if kind is NewsKind.FAILED else None
+        return replace(notice, text=joined(": ", [part for part in (cause, notice.text) if part])) if cause else notice
 
     def _row(self, kind: NewsKind, run_id: str) -> RunRow | None:
         try:

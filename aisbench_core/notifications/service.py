@@ -2,7 +2,7 @@
 
 import logging
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from aisbench_core.changes import log_change
 from aisbench_core.errors import AisbenchError, ConfigError
@@ -29,11 +29,19 @@ _FILTERS = {"model": "model", "workload": "workload", "version": "version", "fla
 class Notifications:
     """Channels, their outbox, and sending. Threads may share it."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, warehouse: Warehouse, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        warehouse: Warehouse,
+        cause_of: Callable[[str], Message | None],
+        clock: Clock,
+    ) -> None:
+        """`cause_of`: why a run failed, by its id, if that is known."""
         self._settings = settings
         self._warehouse = warehouse
         self._clock = clock
-        self._newsroom = Newsroom(ledger, warehouse)
+        self._newsroom = Newsroom(ledger, warehouse, cause_of)
         self._sender = MessageSender(settings)
         self.channels = NotificationChannels(settings)
         self.outbox = Outbox(ledger)

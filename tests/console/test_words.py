@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.diagnosing.cause import Confidence
 from aisbench_core.messages import labels_in_chinese
 from aisbench_core.model import (
     FIELDS,
@@ -115,6 +116,7 @@ NAMED_BY_VALUES = (
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
     | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag", "benchmark"])
     | _family("news", NewsKind)
+    | _family("cause", Confidence)
     | _family("delivery", [state.name.lower() for state in DeliveryState])
     | _family("notifications", ["only_workloads", "only_people", "only_view"])
 )

@@ -140,9 +140,11 @@ def discard_draft() -> None:
     core().ledger.drop_draft(draft_key())
 
 
-def clone(original: Original) -> str:
-    """A new draft of a run's spec; returns its key. No other draft is changed, not even an earlier clone of the run."""
-    text = to_yaml(core().clones.spec(original))
+def clone(original: Original, corrected: RunSpec | None = None) -> str:
+    """A new draft of a run's spec; returns its key. No other draft is changed, not even an earlier clone of the run.
+
+    `corrected`: what the draft begins with instead; the page shows how it differs from the run."""
+    text = to_yaml(corrected or core().clones.spec(original))
     first = f"{FROM}{original.run_id}.{_whose()}"
     # An earlier clone that was changed since keeps its key; one that was not is opened again.
     keys = chain([first], (f"{first}-{number}" for number in count(2)))
