@@ -123,8 +123,8 @@ def record(bench: Bench, folder: Path) -> None:
     cases = []
     for name, run in died(bench, folder).items():
         way, attempt = WAYS[name], bench.core.files.job(run.run_id).attempts[-1]
-        (task,) = [each for each in attempt.tasks if each.exit_code] or [None]
-        case = {
+        task = next((each for each in attempt.tasks if each.exit_code), None)
+        case: dict[str, object] = {
             "id": f"sandbox-{name}",
             "cause": way.cause,
             "source": f"tests/flow/dying_jobs.py: {name}",

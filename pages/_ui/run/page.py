@@ -10,7 +10,7 @@ from aisbench_core.errors import DamagedLedger, RunNotFound
 from aisbench_core.model import Run
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.run import answers, causes, health, log, parameters, result, timeline
+from pages._ui.run import answers, causes, explanation, health, log, parameters, result, timeline
 from pages._ui.run.snapshot import snapshot
 from pages._ui.runs import card_metrics, cards, cleaning, reproduce, scalars
 from pages._ui.runs.annotations import show_annotation_form, show_note
@@ -54,6 +54,7 @@ def _show_sections(run: Run) -> None:
 
     A section that changes while the run is under way is a fragment of its own here, or a part of `_under_way`."""
     ended, run_id = run.state.is_terminal, run.run_id
+    explanation.show_explanation(run_id, ended=ended)
     st.fragment(_under_way, run_every=None if ended else SECONDS)(run_id, ended)
     parameters.show_parameters(run)
     log.show_log(run)

@@ -17,12 +17,12 @@ SECONDS = 10.0  # a run that hangs has a log of its own
 _COLOURS = {Confidence.CERTAIN: "green", Confidence.LIKELY: "blue", Confidence.POSSIBLE: "orange"}
 
 
-def show_cause(run_id: str, *, ended: bool) -> None:
+def show_explanation(run_id: str, *, ended: bool) -> None:
     """The explanation of a run that failed or hangs; nothing for others, such as those that a person stopped."""
-    st.fragment(_explanation, run_every=None if ended else SECONDS)(run_id)
+    st.fragment(_explain, run_every=None if ended else SECONDS)(run_id)
 
 
-def _explanation(run_id: str) -> None:
+def _explain(run_id: str) -> None:
     with errors_shown():
         found = core().causes.explain(run_id)
         if found.situation in (Situation.FAILED, Situation.HANGING):
