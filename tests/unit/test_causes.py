@@ -18,7 +18,6 @@ from aisbench_core.messages import in_chinese, verbatim
 from aisbench_core.model import Channel, JobDetails, JobTask, RunAttempt, RunSpec, RunState, Scalar
 from tests import records as a
 from tests.failure_corpus import NOTHING_FOUND, Case, answer, cases, explained, score
-from tests.pattern_attacks import UsedPattern, attacks, grows_too_fast
 
 GOOD = 0.9
 FEWEST, FEWEST_HEALTHY, FEWEST_HELD_OUT = 60, 15, 30
@@ -82,27 +81,6 @@ def test_a_clue_is_found_by_its_text_before_its_pattern_is_tried() -> None:
     for rule_id, rule in shipped_rules().items():
         for clue in (*rule.logs, *rule.events, *rule.messages):
             assert clue.text.strip() == clue.text or clue.text.endswith(": "), (rule_id, clue.text)
-
-
-@pytest.mark.slow
-def test_no_line_makes_a_pattern_slow() -> None:
-    patterns = {
-        clue.pattern
-        for rule in shipped_rules().values()
-        for clue in (*rule.logs, *rule.events, *rule.messages)
-        if clue.pattern
-    }
-
-    weak = [
-        f"{pattern}: {attack}: {growth}"
-        for pattern in sorted(patterns)
-        for used in [UsedPattern("rules", re.compile(pattern), "search")]
-        for attack in attacks(used.pattern)
-        if (growth := grows_too_fast(lambda size, attack=attack, used=used: used.cost(attack.text(size))))  # type: ignore[misc]  # bound
-    ]
-
-    assert weak == []
-    assert len(patterns) > 100
 
 
 @pytest.mark.parametrize(
