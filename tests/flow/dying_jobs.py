@@ -2,6 +2,7 @@
 
 `.venv/bin/python -m tests.flow.dying_jobs` runs all of them in a sandbox and writes tests/failures/sandbox.yaml."""
 
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -128,13 +129,18 @@ def record(bench: Bench, folder: Path) -> None:
             "id": f"sandbox-{name}",
             "cause": way.cause,
             "source": f"tests/flow/dying_jobs.py: {name}",
-            "logs": {node: bench.core.files.log_tail(run.run_id, node) for node in bench.core.files.nodes(run.run_id)},
+            "logs": {node: _log(bench, run, node) for node in bench.core.files.nodes(run.run_id)},
             "detail": str(run.detail),
         }
         case |= {"task": task.task, "exit_code": task.exit_code, "message": task.message} if task else {}
         case |= {} if way.rank is None or way.ranks == 1 else {"rank": way.rank}
         cases.append(case)
     RECORDED.write_text(yaml.safe_dump({"cases": cases}, sort_keys=False, allow_unicode=True, width=4096), "utf-8")
+
+
+def _log(bench: Bench, run: Run, node: int) -> str:
+    """The log of a node; Python is where an image has it, and not where this machine does."""
+    return bench.core.files.log_tail(run.run_id, node).replace(sys.base_prefix, "/home/ma-user/anaconda3")
 
 
 if __name__ == "__main__":
