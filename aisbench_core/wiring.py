@@ -19,6 +19,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.health import HealthChecks
 from aisbench_core.importing.service import ResultImport
 from aisbench_core.job_secrets import JobSecrets
+from aisbench_core.logs.run_logs import RunLogs
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import Api, Clock
 from aisbench_core.notifications.service import Notifications
@@ -93,6 +94,7 @@ class Core:
         overviews = RunOverviews(self.files, regions, warehouse, clock)
         self.snapshots = RunSnapshots(self.files, overviews, clock)
         self.causes = Causes(settings.runs_dir, ledger, workloads)
+        self.logs = RunLogs(self.files.log_files)
         self.cleaning = Cleaning(settings, ledger, interactive, warehouse.record, clock)
         plans = SeriesFiles(settings.series_dir)
         self.series = SeriesService(

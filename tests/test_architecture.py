@@ -35,7 +35,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "obs": frozenset({"aisbench_core/cloud"}),
     "pandas": frozenset({"aisbench_core/warehouse/open/frames.py"}),
     "openpyxl": frozenset({"aisbench_core/importing/readers"}),
-    "pyarrow": frozenset({"aisbench_core/warehouse", "pages"}),
+    "pyarrow": frozenset({"aisbench_core/logs/patterns.py", "aisbench_core/warehouse", "pages"}),
     "requests": frozenset({"aisbench_core/cloud"}),
     "urllib3": frozenset({"aisbench_core/cloud", "aisbench_core/notifications", "aisbench_core/web"}),
     "weasyprint": frozenset({"aisbench_core/report"}),
@@ -108,6 +108,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
             "aisbench_core.health",
             "aisbench_core.importing.readers.results",
         ),
+        "aisbench_core.logs",
         *("aisbench_core.importing.choices", "aisbench_core.reproducing", "aisbench_core.series"),
         "aisbench_core.notifications.channels",
         *("aisbench_core.results.job_events", "aisbench_core.results.utilisation", "aisbench_core.rulesets"),
@@ -131,7 +132,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         ),
         *(
             f"aisbench_core.{name}"
-            for name in ("health", "importing", "job_secrets", "mlflow", "notifications", "preflight")
+            for name in ("health", "importing", "job_secrets", "logs", "mlflow", "notifications", "preflight")
         ),
         *(
             f"aisbench_core.{name}"
@@ -215,7 +216,12 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/formats.py": (),
     "aisbench_core/running": (
         "aisbench_core.authoring",
-        *("aisbench_core.cloud.ports", "aisbench_core.job_secrets", "aisbench_core.liveness"),
+        *(
+            "aisbench_core.cloud.ports",
+            "aisbench_core.job_secrets",
+            "aisbench_core.liveness",
+            "aisbench_core.logs.lines",
+        ),
         "aisbench_core.results",
         *(f"aisbench_core.{name}" for name in ("running", "progress.points", "progress.watch")),
         *("aisbench_core.preflight", "aisbench_core.summaries"),
@@ -232,6 +238,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.cloud.ports", "aisbench_core.job_secrets", "aisbench_core.summaries"),
         *BELOW,
     ),
+    "aisbench_core/logs": ("aisbench_core.logs", *BELOW),
     "aisbench_core/results": ("aisbench_core.cloud.ports", "aisbench_core.results", *BELOW),
     "aisbench_core/web": ("aisbench_core.web", *BELOW),
     "aisbench_core/preflight": (

@@ -28,6 +28,7 @@ from aisbench_core.cli import (
 )
 from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
+from aisbench_core.cli.logs import commands as logs
 from aisbench_core.cli.summaries import scalars, tensorboard
 from aisbench_core.errors import AisbenchError, disk_error
 from aisbench_core.private_files import make_private_folder, private_umask
@@ -92,7 +93,7 @@ for _command in (
     upstream.config, upstream.workload,
     following.follow, runs.runs, runs.show, scalars.scalars, tensorboard.tensorboard, runs.stop, runs.priority,
     runs.collect, cleaning.clean, runs.note, runs.tag,
-    series.series, runs.jobs, region.region, region.algorithms, following.notify, following.logs, following.explain,
+    series.series, runs.jobs, region.region, region.algorithms, following.notify, logs.logs, following.explain,
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,

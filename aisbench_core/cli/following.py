@@ -1,22 +1,20 @@
-"""`aisbench follow`, `logs`, `explain` and `notify`, and waiting for runs, with a follower if there is none."""
+"""`aisbench follow`, `explain` and `notify`, and waiting for runs, with a follower if there is none."""
 
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
 from aisbench_core.cli import display
-from aisbench_core.cli.cleaning import removal_text
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import INTERRUPTED, RUN_FAILED
 from aisbench_core.cli.job_text import explanation_text
 from aisbench_core.cli.options import Group, command
-from aisbench_core.errors import DamagedLedger
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
@@ -148,44 +146,6 @@ def _print_state(core: "Core", run: "Run", printed: str) -> str:
 def end_with(run: "Run") -> None:
     if run.state != "completed":
         click.get_current_context().exit(RUN_FAILED)
-
-
-@command()
-@click.option("--node", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Number of the node.")
-@click.option("--tail", type=click.IntRange(1), metavar="LINES", help="Print the last lines only.")
-@click.option("--follow", is_flag=True, help="Print new lines until the run ends. Ctrl-C stops printing, not the run.")
-def logs(run_id: str, node: int, tail: int | None, follow: bool) -> None:
-    """Print the log of a node, as far as it was fetched."""
-    core = open_core(writing=False)
-    with suppress(DamagedLedger):  # fetched logs can be read without the ledger
-        run_id = core.ledger.get(run_id).run_id
-    if follow:
-        _follow_log(core, run_id, node)
-        return
-    if tail:
-        click.echo(core.files.log_tail(run_id, node, tail), nl=False)
-    elif print_log(core, run_id, node, 0) == 0:
-        nodes = ", ".join(map(str, core.files.nodes(run_id))) or "none yet"
-        display.message(f"no log of node {node}; nodes with a log: {nodes}")
-        for removal in (each for each in core.cleaning.removals(run_id) if each.part == "folder"):
-            display.message(f"the run's folder: {removal_text(removal)}")
-
-
-def _follow_log(core: "Core", run_id: str, node: int) -> None:
-    if not core.ledger.get(run_id).state.is_terminal:
-        warn_without_follower(core)
-    pause = threading.Event()
-    position = 0
-    try:
-        while True:
-            ended = core.ledger.get(run_id).state.is_terminal  # read before the log, or its last lines could be missed
-            position = print_log(core, run_id, node, position)
-            if ended:
-                return
-            pause.wait(POLL_SECONDS)
-    except KeyboardInterrupt:
-        display.message(f"\nno longer printing; run {run_id} continues")
-        click.get_current_context().exit(INTERRUPTED)
 
 
 @command()

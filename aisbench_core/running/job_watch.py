@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from aisbench_core.cloud.ports import TrainingService
 from aisbench_core.errors import CloudError, CloudRejected, CloudUnavailable, ResultError
 from aisbench_core.job_secrets import masked
+from aisbench_core.logs.lines import is_system
 from aisbench_core.messages import verbatim
 from aisbench_core.model import (
     ENDED_PHASES,
@@ -43,7 +44,6 @@ LAST_LINES = 8
 LINE_LETTERS = 240
 SEARCHED_LINES = 2000
 
-_PLATFORM_LINE = re.compile(r"^\[ModelArts Service Log\]|Platform=ModelArts-Service")
 # Where the log of each attempt begins: jobs go on writing to the same log.
 _BEGINNING = re.compile(r"^\[ModelArts Service Log\]\[init\] download code_url")
 # Training guide 4.3, and the examples of the API reference.
@@ -209,7 +209,7 @@ class JobWatch:
             return ()
         own = lines[: beginnings[-later]] if later else lines
         own = own[beginnings[-later - 1] :] if later < len(beginnings) else own
-        written = [line.rstrip()[:LINE_LETTERS] for line in own if line.strip() and not _PLATFORM_LINE.search(line)]
+        written = [line.rstrip()[:LINE_LETTERS] for line in own if line.strip() and not is_system(line)]
         return tuple(written[-LAST_LINES:])
 
     def _with_diagnosis(self, details: JobDetails, status: JobStatus) -> JobDetails:

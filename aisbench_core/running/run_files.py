@@ -83,6 +83,11 @@ class RunFiles:
         """The nodes that have a log."""
         return logs.nodes(self._folder(run_id))
 
+    def log_files(self, run_id: str) -> dict[int, Path]:
+        """The log of each node that has one."""
+        folder = self._folder(run_id)
+        return {node: folder.log(node) for node in logs.nodes(folder)}
+
     def log_tail(self, run_id: str, node: int, lines: int = 200) -> str:
         """The last lines of a node's log."""
         return logs.tail(self._folder(run_id).log(node), lines)

@@ -1,0 +1,1 @@
+"""`aisbench logs`."""
