@@ -20,6 +20,7 @@ from aisbench_core.private_files import private_umask
 from aisbench_core.settings import load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
 from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware
+from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
 from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
 from aisbench_core.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
@@ -74,6 +75,11 @@ def uploads() -> UploadStore:
     return UploadStore.create(load_settings().data_dir, lambda session: get_instance().is_active_session(session))
 
 
+def log_files() -> LogFiles:
+    """Where logs that are downloaded lie."""
+    return open_core().files.log_files
+
+
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Print the console's address, and follow runs while it is up, unless another process does."""
@@ -93,6 +99,7 @@ app = st.App(
         Middleware(FrontDoorMiddleware, front_door=front_door),
         Middleware(TensorBoardProxy, port_of=lambda token: tensorboards().port_of(token)),
         Middleware(BrowserCookie),
+        Middleware(LogDownloadMiddleware, log_files=log_files),
         Middleware(UploadMiddleware, store=uploads),
     ],
     on_script_error=show_script_error,

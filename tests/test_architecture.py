@@ -77,6 +77,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.health", "aisbench_core.liveness"),
         "aisbench_core.importing.readers.results",
         "aisbench_core.importing.choices",
+        "aisbench_core.logs",
         *("aisbench_core.model", "aisbench_core.formats", "aisbench_core.private_files"),
         "aisbench_core.notifications.channels",
         *("aisbench_core.reproducing.values", "aisbench_core.results.job_events", "aisbench_core.results.utilisation"),
@@ -240,7 +241,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/logs": ("aisbench_core.logs", *BELOW),
     "aisbench_core/results": ("aisbench_core.cloud.ports", "aisbench_core.results", *BELOW),
-    "aisbench_core/web": ("aisbench_core.web", *BELOW),
+    "aisbench_core/web": ("aisbench_core.logs.archive", "aisbench_core.logs.reading", "aisbench_core.web", *BELOW),
     "aisbench_core/preflight": (
         "aisbench_core.authoring",
         *("aisbench_core.cloud.ports", "aisbench_core.concurrent_checks", "aisbench_core.job_secrets"),

@@ -7,7 +7,7 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
 _MOMENT = re.compile(
-    r"(?:(\d{4})[-/](\d{1,2})[-/](\d{1,2})[T ]+)?(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?", re.ASCII
+    r"(?:(\d{4})[-/](\d{1,2})[-/](\d{1,2})[T ]+)?(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})\d{0,3})?)?", re.ASCII
 )
 
 
@@ -21,15 +21,20 @@ def moment_of(text: str, latest: datetime | None) -> datetime:
         raise LogTimeError(Message("no line of these logs carries a time"))
     found = _MOMENT.fullmatch(text.strip())
     try:
-        *day, hour, minute, second = (int(part) if part else None for part in found.groups()) if found else [None] * 6
-        dated = latest.replace(year=day[0], month=day[1], day=day[2]) if day[0] else latest  # type: ignore[arg-type]
-        moment = dated.replace(hour=hour or 0, minute=minute or 0, second=second or 0, microsecond=0)
-        found = found if hour is not None else None
-    except ValueError:
-        found = None
-    if found is None:
-        raise LogTimeError(
-            Message("{text} is no time", text=repr(text[:40])),
-            Message("write a time as the lines do, such as 03:04 or 2026-01-02 03:04:05"),
-        )
-    return moment - timedelta(days=1) if not day[0] and moment > latest else moment
+        if found:
+            return _moment(found, latest)
+    except ValueError:  # such as 25:00
+        pass
+    raise LogTimeError(
+        Message("{text} is no time", text=repr(text[:40])),
+        Message("write a time as the lines do, such as 03:04 or 2026-01-02 03:04:05"),
+    )
+
+
+def _moment(found: re.Match[str], latest: datetime) -> datetime:
+    year, month, day, hour, minute, second, fraction = (part or "0" for part in found.groups())
+    moment = latest.replace(hour=int(hour), minute=int(minute), second=int(second))
+    moment = moment.replace(microsecond=int(fraction.ljust(6, "0")))
+    if int(year):
+        return moment.replace(int(year), int(month), int(day))
+    return moment - timedelta(days=1) if moment > latest else moment

@@ -145,9 +145,12 @@ def with_continued_levels(lines: Iterable[Line]) -> Iterator[Line]:
 
 
 def _has_times(file: Path, near: int) -> bool:
-    """Whether the lines before an offset (at the beginning of the file: the last ones) carry times."""
-    lines = backward(file, near or None, ReadBudget(2 * _PROBE_BYTES))
-    return any(line_of(0, offset, raw).at for offset, raw in islice(lines, MOST_CONTINUED))
+    """Whether the lines before an offset (at the beginning of the file: the last ones) carry times.
+
+    Those of the platform alone do not count: all that the job writes would seem to happen at one time."""
+    raw_lines = islice(backward(file, near or None, ReadBudget(2 * _PROBE_BYTES)), MOST_CONTINUED)
+    lines = (line_of(0, offset, raw) for offset, raw in raw_lines)
+    return any(line.at and not line.is_system for line in lines)
 
 
 def _last_time(file: Path) -> datetime | None:

@@ -321,7 +321,7 @@ def expect_state(visit: Visit, state: str) -> None:
 
 
 def log(visit: Visit) -> Locator:
-    return visit.page.get_by_test_id("stCode")
+    return visit.page.get_by_role("log", name="Log", exact=True)
 
 
 def last_epoch(log: str) -> int:

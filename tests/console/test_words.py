@@ -49,6 +49,7 @@ from pages._ui.configuration.details import NUMBERS
 from pages._ui.configure.form import CHECKED
 from pages._ui.home.first_steps import STEPS
 from pages._ui.home.overview import TILES
+from pages._ui.run.log import LEVELS
 from pages._ui.search import SOURCES
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, Words, catalogue, first_language
@@ -106,6 +107,8 @@ NAMED_BY_VALUES = (
     | _family("why", [*KINDS, *DECISIVE, "size", "configuration", "parameter"])
     | _family("peers", ["per_run", "per_node", "per_card"])
     | _family("listing", ["down", "up"])
+    | _family("log_level", LEVELS)
+    | _family("log_move", ["older", "newer"])
     | _family("region", ["flavors", "engines", "pools", "files", "jobs"])
     | _family("series", [f"state_{each.name.lower()}" for each in SeriesState])
     | _family("series", [f"cell_{each.name.lower()}" for each in CellState])

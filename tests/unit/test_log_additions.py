@@ -58,7 +58,7 @@ def test_new_lines_of_several_nodes_are_in_the_order_of_their_times(tmp_path: Pa
         ("2026/1/2T03:04", datetime(2026, 1, 2, 3, 4)),  # noqa: DTZ001
         ("03:04", datetime(2026, 1, 2, 3, 4)),  # noqa: DTZ001
         ("12:30:05", LATEST),
-        (" 13:00:00,123 ", datetime(2026, 1, 1, 13)),  # noqa: DTZ001
+        (" 13:00:00,123 ", datetime(2026, 1, 1, 13, 0, 0, 123_000)),  # noqa: DTZ001
     ],
 )
 def test_a_time_without_a_day_is_the_last_such_time(text: str, moment: datetime) -> None:

@@ -1,32 +1,135 @@
-"""The log of a run's nodes."""
+"""The log workbench: lines of one node or all, as they are written or around a time, and what they are filtered by."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 import streamlit as st
 
+from aisbench_core.logs.lines import LineFilter, LogLevel
+from aisbench_core.logs.views import LogView
 from aisbench_core.model import Run
+from pages._ui.run.log_hits import show_first_errors, show_hits
+from pages._ui.run.log_lines import lines_html
 from pages._ui.shell import url
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.words import t
 
 SECONDS = 2.5
-LINES = 200
+LINES = 300
+HEIGHT = 420
+
+ALL = "all"
+LEVELS = (LogLevel.NONE, LogLevel.WARNING, LogLevel.ERROR)
+# Where the lines are that are shown: a time, or a byte of one node's log. The end of the log without either.
+AT, OFFSET = "at", "offset"
 
 
 def show_log(run: Run) -> None:
-    """The end of one node's log; it follows the log while the run is under way."""
+    """The logs of a run's nodes; their end follows them while the run is under way."""
     st.header(t("live.log"))
-    node = 0
-    if run.spec.node_count > 1:
-        node = url.choice(st.selectbox, "node", t("live.node"), range(run.spec.node_count), width=220)
-    st.fragment(_tail, run_every=None if run.state.is_terminal else SECONDS)(run.run_id, node)
-
-
-def _tail(run_id: str, node: int) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        nodes = _choose_node(run)
+        url.text("find", t("log.find"), icon=":material/search:", width=260)
+        level = url.choice(st.selectbox, "log_level", t("log.level"), LEVELS, _level_title, width=190)
+        url.text(AT, t("log.at"), placeholder="03:04:05", help=t("log.at_help"), resets=(OFFSET,), width=180)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        url.toggle("regex", t("log.regex"), help=t("log.regex_help"))
+        without_system = url.toggle("no_system", t("log.no_system"))
+        url.toggle("first_errors", t("log.first_errors"))
+        name = ALL if nodes is None else str(nodes[0])
+        st.link_button(t("log.download"), f"run-logs/{run.run_id}/{name}", icon=":material/download:")
+    wanted = LineFilter(level, system=not without_system)
     with errors_shown():
-        text = core().files.log_tail(run_id, node, LINES)
-        if not text:
-            st.caption(t("live.no_log", node=node))
-            return
-        with st.container(height=360, autoscroll=True):
-            st.code(text, language=None, wrap_lines=True)
-        st.caption(t("live.log_tail", lines=LINES, node=node))
+        show_hits(run.run_id, nodes, wanted)
+        show_first_errors(run.run_id)
+    follows = not (run.state.is_terminal or AT in st.query_params or OFFSET in st.query_params)
+    st.fragment(_lines, run_every=SECONDS if follows else None)(run.run_id, nodes, wanted, follows)
+
+
+def _choose_node(run: Run) -> Sequence[int] | None:
+    if run.spec.node_count == 1:
+        return (0,)
+    options = [ALL, *map(str, range(run.spec.node_count))]
+    node = url.choice(st.selectbox, "node", t("live.node"), options, _node_title, resets=(OFFSET,), width=140)
+    return None if node == ALL else (int(node),)
+
+
+def _node_title(node: str) -> str:
+    return t("log.all_nodes") if node == ALL else node
+
+
+def _level_title(level: LogLevel) -> str:
+    return t(f"log_level.{level}")
+
+
+def _lines(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter, follows: bool) -> None:
+    with errors_shown():
+        view = _view(run_id, nodes, wanted)
+        if view is None or not view.lines:
+            st.caption(_why_empty(run_id, nodes, view))
+        else:
+            with st.container(height=HEIGHT, autoscroll=follows or not _is_placed()):
+                st.html(lines_html(view.lines, t("live.log"), with_nodes=nodes is None, focus=_focus()))
+            st.caption(_caption(view, nodes))
+        if view:
+            _show_ways(view, nodes)
+
+
+def _is_placed() -> bool:
+    return bool({AT, OFFSET} & set(st.query_params))
+
+
+def _focus() -> int | None:
+    offset = st.query_params.get(OFFSET, "")
+    return int(offset) if url.PAGE_NUMBER.fullmatch(offset) or (len(offset) < 16 and offset.isdecimal()) else None
+
+
+def _view(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter) -> LogView | None:
+    offset, at = _focus(), st.query_params.get(AT, "")
+    if offset is not None and nodes:
+        return core().logs.around(run_id, nodes[0], offset, LINES, wanted)
+    if at:
+        return core().logs.at(run_id, core().logs.moment(run_id, at, nodes), LINES, nodes, wanted)
+    return core().logs.last(run_id, LINES, nodes, wanted)
+
+
+def _why_empty(run_id: str, nodes: Sequence[int] | None, view: LogView | None) -> str:
+    if not any(core().logs.sizes(run_id, nodes).values()):
+        return t("log.none_yet") if nodes is None else t("live.no_log", node=nodes[0])
+    return t("log.no_lines") if view is None or view.is_complete else t("log.no_lines_in_reach")
+
+
+def _caption(view: LogView, nodes: Sequence[int] | None) -> str:
+    lines = f"{len(view.lines):,}"
+    if nodes is None:
+        shown = t("log.lines_by_time" if view.by_time else "log.lines_by_node", lines=lines)
+    else:
+        shown = t("log.lines", lines=lines, node=nodes[0])
+    return shown if view.is_complete else f"{shown} {t('log.partly')}"
+
+
+def _show_ways(view: LogView, nodes: Sequence[int] | None) -> None:
+    """Older and newer lines, and the way back to the end."""
+    with st.container(horizontal=True):
+        for name, line, more in (("older", 0, view.older), ("newer", -1, view.newer)):
+            target = _target(view, line, nodes) if more else None
+            if target:
+                st.button(t(f"log_move.{name}"), key=f"log-{name}", on_click=partial(_go, target))
+        if _is_placed():
+            st.button(
+                t("log.latest"), key="log-latest", on_click=partial(_go, {}), icon=":material/vertical_align_bottom:"
+            )
+
+
+def _target(view: LogView, index: int, nodes: Sequence[int] | None) -> Mapping[str, str] | None:
+    if nodes:
+        return {OFFSET: str(view.lines[index].offset)} if view.lines else None
+    times = [line.at for line in view.lines if line.at]
+    return {AT: times[index].isoformat(" ")} if times and view.by_time else None
+
+
+def _go(target: Mapping[str, str]) -> None:
+    for name in (AT, OFFSET):
+        st.query_params.pop(name, None)
+    st.query_params.update(target)
