@@ -11,7 +11,7 @@ from aisbench_core.logs.first_errors import RankError, in_order
 from aisbench_core.logs.lines import Line, LineFilter
 from aisbench_core.logs.patterns import LogPattern
 from aisbench_core.logs.searching import NodeHits
-from pages._ui.run.log_lines import Prefix, height_of, lines_html
+from pages._ui.run.log_lines import Prefix, lines_height, lines_html
 from pages._ui.shell.core import core
 from pages._ui.shell.words import t
 
@@ -75,7 +75,7 @@ def _show_found(sizes: Mapping[int, int], found: Found, pattern: LogPattern) -> 
     st.caption(summary)
     if shown:
         _show_counts(with_hits)
-        with st.container(height=height_of(shown, HEIGHT)):
+        with st.container(height=lines_height(shown, HEIGHT)):
             st.html(lines_html(shown, t("log.find"), prefix=_of_node, pattern=pattern))
 
 
@@ -125,5 +125,5 @@ def _show_errors(errors: Sequence[RankError], unfinished: int) -> None:
         return Prefix(f"{line.at:%H:%M:%S} {owner}" if line.at else owner, _address(line))
 
     lines = [Line(e.line.node, e.line.offset, e.cause, e.line.at, e.line.level, e.line.is_system) for e in errors]
-    with st.container(height=height_of(lines, HEIGHT)):
+    with st.container(height=lines_height(lines, HEIGHT)):
         st.html(lines_html(lines, t("log.first_errors"), prefix=prefix))

@@ -48,7 +48,7 @@ def lines_html(
     return f'{_style()}<div class="log-lines" {attributes}>{rows}</div>'
 
 
-def height_of(lines: Sequence[Line], most: int) -> int:
+def lines_height(lines: Sequence[Line], most: int) -> int:
     """Pixels of a box that shows short lines whole, up to `most`."""
     return min(most, FRAME_PX + LINE_PX * len(lines))
 
