@@ -9,7 +9,7 @@ import pytest
 from aisbench_core.logs import views
 from aisbench_core.logs.lines import LineFilter
 from aisbench_core.logs.patterns import LogPattern
-from aisbench_core.logs.searching import search
+from aisbench_core.logs.searching import NodeHits, search
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +33,7 @@ def endless(tmp_path: Path) -> dict[int, Path]:
 
 
 def test_a_line_without_an_end_is_shown_and_searched_in_bounded_memory(endless: dict[int, Path]) -> None:
-    hits = []
+    hits: list[NodeHits] = []
 
     assert memory_of(lambda: views.last(endless, 300, LineFilter())) < MOST_BYTES
     assert memory_of(lambda: views.around(endless, {0: 50 * 1024**2}, 300, LineFilter())) < MOST_BYTES
