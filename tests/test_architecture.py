@@ -96,7 +96,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.warehouse.records.imported",
         "aisbench_core.warehouse.answers.scalings",
         *("aisbench_core.warehouse.records.saved", "aisbench_core.warehouse.answers.sorts"),
-        *("aisbench_core.warehouse.values", "aisbench_core.web.front_door", "aisbench_core.web.uploads"),
+        "aisbench_core.warehouse.values",
+        *(f"aisbench_core.web.{name}" for name in ("addresses", "front_door", "uploads")),
         "aisbench_core.wiring",
     ),
     "aisbench_core/cli": (

@@ -8,7 +8,9 @@ must be one of the console's.
 import ipaddress
 import re
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
@@ -54,6 +56,11 @@ def url_of(address: str, port: int, scheme: str = "http") -> str:
     if is_wildcard(address):
         return f"{scheme}://127.0.0.1:{port}"
     return f"{scheme}://[{address}]:{port}" if ":" in address else f"{scheme}://{address}:{port}"
+
+
+def query_string(parameters: Iterable[tuple[str, str]]) -> str:
+    """Parameters as the end of an address, the question mark included."""
+    return f"?{urlencode([*parameters])}"
 
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?", re.IGNORECASE)

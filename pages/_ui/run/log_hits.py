@@ -3,7 +3,6 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from aisbench_core.logs.first_errors import RankError, in_order
 from aisbench_core.logs.lines import Line, LineFilter
 from aisbench_core.logs.patterns import LogPattern
 from aisbench_core.logs.searching import NodeHits
+from aisbench_core.web.addresses import query_string
 from pages._ui.run.log_lines import Prefix, lines_height, lines_html
 from pages._ui.shell.core import core
 from pages._ui.shell.words import t
@@ -94,7 +94,7 @@ def _address(line: Line) -> str:
     """This page, at a line."""
     others = [(name, value) for name in st.query_params for value in st.query_params.get_all(name)]
     own = {"node": str(line.node), "offset": str(line.offset)}
-    return "?" + urlencode([*(pair for pair in others if pair[0] not in (*own, "at")), *own.items()])
+    return query_string([*(pair for pair in others if pair[0] not in (*own, "at")), *own.items()])
 
 
 def show_first_errors(run_id: str) -> None:
