@@ -27,7 +27,7 @@ START = timedelta(minutes=30)
 LONGEST_GAP = timedelta(minutes=5)
 
 # Objects are listed only while the logs are silent: each request is billed.
-LIST_SECONDS, LIST_AGAIN = 60.0, timedelta(minutes=6)
+LIST_SECONDS, LIST_AGAIN = 120.0, timedelta(minutes=20)
 
 SAVE_SECONDS = 60.0  # what a kill of the follower loses of a pause at most
 

@@ -129,7 +129,7 @@ def _trials() -> Mapping[str, Any]:
 
 
 def _search_answers() -> Mapping[str, Any]:
-    left, right = st.columns(2, vertical_alignment="bottom")
+    left, right = st.columns(2)
     with left:
         hint = t("series.objective_help")
         objective = url.choice(
@@ -139,7 +139,7 @@ def _search_answers() -> Mapping[str, Any]:
     with right:
         hint = t("series.sampler_help")
         sampler = url.choice(st.selectbox, "sampler", t("series.sampler"), list(Sampler), sampler_text, help=hint)
-        early = url.toggle("early", t("series.early_stop"), help=t("series.early_stop_help"))
+    early = url.toggle("early", t("series.early_stop"), help=t("series.early_stop_help"))
     return {"objective": objective, "sampler": sampler, "seed": round(seed), "early_stop": early}
 
 
