@@ -1,14 +1,14 @@
-"""Tags and notes of runs, stored in the run's folder, if it is here, and in the warehouse."""
+"""Names, tags and notes of runs, stored in the run's folder, if it is here, and in the warehouse."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from aisbench_core.errors import DamagedLedger, Problem, RunNotFound, SpecError
+from aisbench_core.errors import DamagedLedger, Problem, ResultError, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
-from aisbench_core.model.annotation import MAX_TAGS
+from aisbench_core.model.annotation import MAX_TAGS, name_error
 from aisbench_core.private_files import require_writable
 from aisbench_core.results.record import add_annotations, read_annotations
 from aisbench_core.running.ledger import Ledger
@@ -36,11 +36,29 @@ class AnnotationService:
         stored = self.warehouse.annotations.of([run_id]).get(run_id, Annotations())
         return Annotations.of([*own.changes, *stored.changes])
 
-    def tags(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Tags by run id, without runs that have none; those of active runs come from their folders."""
-        stored = {run_id: annotations.tags for run_id, annotations in self.warehouse.annotations.of(run_ids).items()}
-        here = {run_id: read_annotations(self._folder(run_id).path).tags for run_id in run_ids if run_id not in stored}
-        return {run_id: tags for run_id, tags in {**here, **stored}.items() if tags}
+    def of_runs(self, runs: Sequence[Run]) -> Mapping[str, Annotations]:
+        """Annotations by run id; those of runs that are not in the warehouse yet come from their folders."""
+        ended = [run.run_id for run in runs if run.state.is_terminal]
+        stored = self.warehouse.annotations.of(ended) if ended else {}
+        here = (run.run_id for run in runs if run.run_id not in stored)
+        return {run_id: read_annotations(self._folder(run_id).path) for run_id in here} | {**stored}
+
+    def names(self, runs: Sequence[Run]) -> Mapping[str, str]:
+        """The names that people gave, by run id. The warehouse is asked only about runs whose folder was removed."""
+        folders = {run.run_id: self._folder(run.run_id).path for run in runs}
+        removed = [run_id for run_id, folder in folders.items() if not folder.is_dir()]
+        stored = self.warehouse.annotations.of(removed) if removed else {}
+        here = {run_id: _read(folder) for run_id, folder in folders.items() if run_id not in stored}
+        return {run_id: annotations.name for run_id, annotations in (here | {**stored}).items()}
+
+    def rename(self, run_id: str, name: str, actor: Actor) -> Annotations:
+        """Give the run a name; an empty one brings the default back. Raises SpecError on an invalid name."""
+        name = name.strip()
+        if error := name_error(name):
+            raise SpecError(Message("the name of {run_id}", run_id=run_id), [Problem("name", error)])
+        before = self.of(run_id)
+        change = AnnotationChange(self.clock(), actor.name, AnnotationKind.NAME, name)
+        return self._add(run_id, before, [change] if name != before.name else [], None)
 
     def tag(self, run_id: str, add: Iterable[str], remove: Iterable[str], actor: Actor) -> Annotations:
         """Add and remove tags; what is already so is no change. Raises SpecError on an invalid tag."""
@@ -98,3 +116,10 @@ class AnnotationService:
 
     def _folder(self, run_id: str) -> RunFolder:
         return RunFolder(self.settings.runs_dir / Path(run_id).name)
+
+
+def _read(folder: Path) -> Annotations:
+    try:
+        return read_annotations(folder)
+    except ResultError:  # a damaged file of one run hides no list of runs
+        return Annotations()

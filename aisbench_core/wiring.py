@@ -33,6 +33,7 @@ from aisbench_core.regions import Regions
 from aisbench_core.report.reports import Reports
 from aisbench_core.reproducing.reproductions import Clones, Reproductions
 from aisbench_core.rulesets.ruleset import Rulesets
+from aisbench_core.run_names import RunNames
 from aisbench_core.running.algorithms import Algorithms
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
@@ -106,6 +107,7 @@ class Core:
             self.series.admission, self.notifications.tick, self.slow_share, clock,
         )  # fmt: skip
         self.annotations = AnnotationService(settings, ledger, warehouse, clock)
+        self.run_names = RunNames(workloads, self.annotations)
         self.reader = reader(warehouse.location)
         self.storage = Storage(settings, warehouse, self.files, plans)
         self.rulesets = Rulesets(settings.rulesets_dir)

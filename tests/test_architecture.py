@@ -138,7 +138,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         ),
         *(
             f"aisbench_core.{name}"
-            for name in ("progress", "report", "reproducing", "rulesets", "running", "series", "storage")
+            for name in ("progress", "report", "reproducing", "rulesets", "run_names", "running", "series", "storage")
         ),
         *(f"aisbench_core.{name}" for name in ("region_files", "region_resources", "regions")),
         *(f"aisbench_core.{name}" for name in ("system", "upstream", "warehouse")),
@@ -200,6 +200,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.warehouse",
         *BELOW,
     ),
+    "aisbench_core/run_names.py": ("aisbench_core.annotations", "aisbench_core.authoring", *BELOW),
     "aisbench_core/regions.py": ("aisbench_core.cloud.ports", "aisbench_core.cloud.probes", *BELOW),
     "aisbench_core/region_files.py": ("aisbench_core.cloud.ports", *BELOW),
     "aisbench_core/region_resources.py": ("aisbench_core.cloud.ports", "aisbench_core.regions", *BELOW),

@@ -26,6 +26,7 @@ from aisbench_core.cli import (
     validity,
     warehouse,
 )
+from aisbench_core.cli.annotations import commands as annotations
 from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.logs import commands as logs
@@ -92,7 +93,7 @@ for _command in (
     launching.run, launching.preflight, launching.spec, launching.clone, launching.diff, launching.reproduce,
     upstream.config, upstream.workload,
     following.follow, runs.runs, runs.show, scalars.scalars, tensorboard.tensorboard, runs.stop, runs.priority,
-    runs.collect, cleaning.clean, runs.note, runs.tag,
+    runs.collect, cleaning.clean, annotations.rename, annotations.note, annotations.tag,
     series.series, runs.jobs, region.region, region.algorithms, following.notify, logs.logs, following.explain,
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,

@@ -1,4 +1,4 @@
-"""`aisbench runs`, `show`, `stop`, `collect`, `note` and `tag`, and the jobs of a region."""
+"""`aisbench runs`, `show`, `stop` and `collect`, and the jobs of a region."""
 
 from itertools import chain
 from pathlib import PurePath
@@ -8,17 +8,18 @@ import click
 
 from aisbench_core import formats
 from aisbench_core.cli import display
+from aisbench_core.cli.annotations.commands import annotations_text
 from aisbench_core.cli.cleaning import removals_text
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.following import warn_without_follower
 from aisbench_core.cli.job_text import alert_text, cards_text, details_text, queue_text
 from aisbench_core.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
-from aisbench_core.cli.results import full_id, servers_text
+from aisbench_core.cli.results import servers_text
 from aisbench_core.cli.upstream import counts_text
 from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Annotations, Api, Event, JobDetails, Progress, RegionJob, Run, RunState
+    from aisbench_core.model import Api, Event, JobDetails, Progress, RegionJob, Run, RunState
     from aisbench_core.results.card_samples import CardSummary
     from aisbench_core.results.utilisation import LowUtilisation
     from aisbench_core.warehouse.values import RunRow
@@ -43,14 +44,12 @@ def _states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "t
 @paging(10_000)
 def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_json: bool) -> None:
     """List runs, newest first."""
-    ledger = open_core(writing=False).ledger
-    page = ledger.page(states or None, text, limit, offset)
-    total = ledger.count(states or None, text)
+    core = open_core(writing=False)
+    page = core.ledger.page(states or None, text, limit, offset)
+    total, names = core.ledger.count(states or None, text), core.run_names.of(page)
     columns: display.Columns[Run] = {
         "run": lambda run: run.run_id,
-        "workload": lambda run: display.clipped(run.spec.workload),
-        "version": lambda run: display.clipped(run.spec.framework_version) or formats.MISSING,
-        "nodes × cards": lambda run: formats.nodes_and_cards(run.spec.node_count, run.spec.cards_per_node),
+        "name": lambda run: display.clipped(names[run.run_id], 60),
         "state": display.state,
         "created": lambda run: display.local_time(run.created_at),
         ">ran for": lambda run: formats.duration(run.duration_s),
@@ -76,7 +75,7 @@ def show(run_id: str, as_json: bool) -> None:
         annotations = core.annotations.of(row.run_id)
         removals = core.cleaning.removals(row.run_id)
         details = _recorded_job(core, row.run_id)
-        texts = (removals_text(removals), result_text(row), _annotations(annotations), details_text(details))
+        texts = (removals_text(removals), result_text(row), annotations_text(annotations), details_text(details))
         blocks = _blocks(_row_fields(row), *texts)
         recorded = {"run": None, "result": row, "remarks": annotations, "removals": removals, "job": details}
         display.result(recorded, as_json, lambda: blocks)
@@ -104,7 +103,7 @@ def show(run_id: str, as_json: bool) -> None:
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_low, utilisation))
         tables = (by_server, cards_text(cards), details_text(details), _events(events))
-        blocks = (removals_text(removals), _annotations(annotations), result_text(result), low)
+        blocks = (removals_text(removals), annotations_text(annotations), result_text(result), low)
         return _blocks(run_fields, *blocks, *tables)
 
     answer = {"run": run, "remarks": annotations, "progress": progress, "events": events, "job": details}
@@ -132,50 +131,6 @@ def collect(run_id: str, as_json: bool) -> None:
     """Collect the results of a failed run again."""
     core = open_core(writing=True)
     _print_change(core, core.runs.collect_again(core.ledger.get(run_id).run_id, actor()), as_json)
-
-
-@command()
-@click.argument("text", required=False)
-def note(run_id: str, text: str | None, as_json: bool) -> None:
-    """Set a run's note, or show it with the run's tags. An empty TEXT deletes the note.
-
-    The previous note is printed to stderr, and kept in the run's history.
-    """
-    core = open_core(writing=text is not None)
-    run_id = full_id(core, run_id)
-    annotations = core.annotations.of(run_id)
-    if text is not None:
-        before, last_note = annotations.note, annotations.last_note
-        # Refused if another note came meanwhile.
-        annotations = core.annotations.note(run_id, text, actor(), last_note.at if last_note else None)
-        if last_note and before and annotations.note != before:
-            display.message(f"before, by {last_note.who} at {display.local_time(last_note.at)}: {before}")
-    _print_annotations(annotations, run_id, as_json)
-
-
-@command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
-@click.argument("changes", metavar="[+TAG|-TAG]...", nargs=-1, type=click.UNPROCESSED)
-def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
-    """Add (+TAG) and remove (-TAG) tags of a run, or show them. If a tag is given twice, the last change counts."""
-    wrong = [change for change in changes if not change.startswith(("+", "-"))]
-    if wrong:
-        raise click.BadParameter(f"{wrong[0]!r} starts with neither + nor -", param_hint="TAG")
-    core = open_core(writing=bool(changes))
-    run_id = full_id(core, run_id)
-    added, removed = ([change[1:] for change in changes if change.startswith(sign)] for sign in "+-")
-    tagged = core.annotations.tag(run_id, added, removed, actor()) if changes else core.annotations.of(run_id)
-    _print_annotations(tagged, run_id, as_json)
-
-
-def _annotations(annotations: "Annotations") -> str:
-    note, last_note = annotations.note, annotations.last_note
-    author = f" ({last_note.who}, {display.local_time(last_note.at)})" if last_note else ""
-    return display.fields(("tags", ", ".join(annotations.tags)), ("note", f"{note}{author}" if note else ""))
-
-
-def _print_annotations(annotations: "Annotations", run_id: str, as_json: bool) -> None:
-    answer = {"run_id": run_id, **display.pick(annotations, "tags", "note", "changes")}
-    display.result(answer, as_json, lambda: _annotations(annotations) or "no tags, no note")
 
 
 def _print_change(core: "Core", run: "Run", as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Annotations of runs: tags and a note, as an append-only list of changes."""
+"""Annotations of runs: a name, tags and a note, as an append-only list of changes."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from enum import StrEnum
 from aisbench_core.messages import Hint, Message
 from aisbench_core.model.run import Event, Level
 
-# Letters of a note, letters of a tag, tags of a run.
-MAX_NOTE, MAX_TAG, MAX_TAGS = 4000, 64, 50
+# Letters of a note, letters of a tag, tags of a run, letters of a name.
+MAX_NOTE, MAX_TAG, MAX_TAGS, MAX_NAME = 4000, 64, 50, 80
 
 TAG_SEPARATORS = ",;"
 # Unicode categories that control terminals or break lines.
@@ -21,8 +21,9 @@ _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class AnnotationKind(StrEnum):
-    """Kind of a change: the note was written, or a tag added or removed."""
+    """Kind of a change: the name was given or the note written, or a tag added or removed."""
 
+    NAME = "name"
     NOTE = "note"
     TAG = "tag"
     UNTAG = "untag"
@@ -30,7 +31,7 @@ class AnnotationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class AnnotationChange:
-    """One change: `text` is the complete new note, or the tag. Changes are ordered by time."""
+    """One change: `text` is the new name, the complete new note, or the tag. Changes are ordered by time."""
 
     at: datetime
     who: str
@@ -40,7 +41,7 @@ class AnnotationChange:
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """All changes of one run, in order; the last one of the note and of each tag counts."""
+    """All changes of one run, in order; the last one of the name, of the note and of each tag counts."""
 
     changes: tuple[AnnotationChange, ...] = ()
 
@@ -52,18 +53,28 @@ class Annotations:
     @property
     def tags(self) -> tuple[str, ...]:
         """The current tags, sorted."""
-        last = {change.text: change.kind for change in self.changes if change.kind is not AnnotationKind.NOTE}
+        kinds = (AnnotationKind.TAG, AnnotationKind.UNTAG)
+        last = {change.text: change.kind for change in self.changes if change.kind in kinds}
         return tuple(sorted(tag for tag, kind in last.items() if kind is AnnotationKind.TAG))
 
     @property
     def last_note(self) -> AnnotationChange | None:
         """The last change of the note."""
-        return next((change for change in reversed(self.changes) if change.kind is AnnotationKind.NOTE), None)
+        return self._last(AnnotationKind.NOTE)
 
     @property
     def note(self) -> str:
         """The current note, or empty."""
         return self.last_note.text if self.last_note else ""
+
+    @property
+    def name(self) -> str:
+        """The name that a person gave the run, or empty."""
+        named = self._last(AnnotationKind.NAME)
+        return named.text if named else ""
+
+    def _last(self, kind: AnnotationKind) -> AnnotationChange | None:
+        return next((change for change in reversed(self.changes) if change.kind is kind), None)
 
     def timeline(self, run_id: str) -> list[Event]:
         """The changes as events of the run."""
@@ -82,6 +93,11 @@ def tag_error(tag: str) -> Hint:
     if len(tag) <= MAX_TAG and any(letter in TAG_SEPARATORS for letter in tag):
         return Message("must not contain commas or semicolons: they separate tags")
     return _error(tag, tag, MAX_TAG)
+
+
+def name_error(name: str) -> Hint:
+    """Why a name is invalid; empty if it is valid."""
+    return _error(name, name, MAX_NAME)
 
 
 def note_error(note: str) -> Hint:
@@ -106,6 +122,8 @@ def whole_note(person: str, imported: str) -> str:
 def _sentence(change: AnnotationChange) -> Message:
     if change.kind is AnnotationKind.NOTE:
         return Message("note changed")
+    if change.kind is AnnotationKind.NAME:
+        return Message("named: {name}", name=change.text) if change.text else Message("name removed")
     if change.kind is AnnotationKind.TAG:
         return Message("tag added: {tag}", tag=change.text)
     return Message("tag removed: {tag}", tag=change.text)

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.runs.cards import run_facts, run_title
+from pages._ui.runs.cards import run_facts, run_titles
 from pages._ui.shell import navigation, url
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.charts import row_name
@@ -104,10 +104,12 @@ def _pages(wanted: str) -> Iterator[_Result]:
 def _runs(wanted: str) -> Iterator[_Result]:
     """Runs of the ledger, the newest first; then those that only the warehouse has."""
     shown = set()
-    for run in core().ledger.page(None, wanted, EACH):
+    runs = core().ledger.page(None, wanted, EACH)
+    titles = run_titles(runs)
+    for run in runs:
         shown.add(run.run_id)
         facts = f"{t(f'state.{run.state}')} · {run_facts(run)}"
-        yield _Result(navigation.LIVE, run_title(run), {"run": run.run_id}, facts)
+        yield _Result(navigation.LIVE, titles[run.run_id], {"run": run.run_id}, facts)
     if not wanted:
         return
     for region in cached(core().warehouse.regions):

@@ -97,7 +97,7 @@ def test_a_run_is_reproduced_after_one_saw_what_is_not_as_it_was(console: Consol
 def test_tags_lead_to_a_view_that_a_short_address_opens(console: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(console)
     visit.open("/live?run=run-2")
-    visit.page.get_by_role("button", name="Tags and note").click()
+    visit.page.get_by_role("button", name="Name, tags, note").click()
     visit.page.get_by_role("textbox", name="Tags").fill("night, </script>")
     visit.page.get_by_role("textbox", name="Note").fill("fan 3 was off")
     visit.page.get_by_role("button", name="Save", exact=True).click()

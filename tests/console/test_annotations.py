@@ -32,6 +32,20 @@ def test_tags_and_note_are_stored_shown_and_filtered_by(open_page: OpenPage, use
     assert "night" in texts(open_page("runs", q=DONE_RUN))
 
 
+def test_a_run_that_is_named_has_that_name_on_its_page_and_in_lists(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("live", run=DONE_RUN)
+    before = app.title[0].value
+
+    app.text_input(key="annotation-name").set_value("fans at [80 %](x)")
+    app.button(key="annotation-save").click().run()
+
+    assert before.startswith("mindspore")
+    assert app.title[0].value == f"fans at \\[80 %\\](x) · {DONE_RUN}"
+    assert any("fans at" in link.label for link in open_page("runs", q=DONE_RUN).page_link)
+    assert "named: fans at" in str(app.dataframe[0].value)
+
+
 def test_what_somebody_else_wrote_meanwhile_is_shown_before_it_is_replaced(open_page: OpenPage, used: Path) -> None:
     warehouse = Warehouse(used / "warehouse.duckdb")
     app = open_page("live", run=DONE_RUN)

@@ -1,4 +1,4 @@
-"""Tags and notes through the whole product: runs on their way, rebuilt warehouses, runs of other machines, commands."""
+"""Names, tags and notes through the whole product: runs on their way, rebuilt warehouses, other machines, commands."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.actors import TESTER, named
-from tests.flow.following import GOOD, PERSON, Bench, bench_on
+from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.sandbox_process import SandboxProcess
 
 
@@ -39,7 +39,7 @@ def test_what_is_remarked_of_a_run_on_its_way_is_in_its_record_and_outlives_the_
     Path(str(bench.core.warehouse.location)).unlink()
     bench.core.storage.rebuild(TESTER)
     assert bench.core.annotations.of(run.run_id).tags == ("baseline",)
-    assert bench.core.annotations.tags([run.run_id]) == {run.run_id: ("baseline",)}
+    assert bench.core.annotations.of_runs([bench.run(run)])[run.run_id].tags == ("baseline",)
     assert [each.who for each in bench.core.annotations.of(run.run_id).changes] == [PERSON] * 4
 
 
@@ -93,6 +93,27 @@ def test_the_commands_change_show_and_filter(tmp_path: Path) -> None:
     assert len((tmp_path / "runs" / "i-1" / "remarks.jsonl").read_text("utf-8").splitlines()) == 7
     board = type_in(tmp_path, "leaderboard", "--region", "imported", "--tag", "a", "--json")
     assert [row["best_run_id"] for row in json.loads(board.stdout)["rows"]] == ["i-1"]
+    assert type_in(tmp_path, "rename", "i-1", "from the archive").stdout == "from the archive\n"
+    assert type_in(tmp_path, "rename", "i-1", "").stdout == type_in(tmp_path, "rename", "i-1").stdout != "\n"
+    assert type_in(tmp_path, "rename", "i-1", "x" * 81).exit_code == 2
     shutil.rmtree(tmp_path / "runs")
     assert type_in(tmp_path, "note", "i-1").stdout.startswith("tags  a\nnote  second (")
     assert type_in(tmp_path, "note", "i-2").stdout == "no tags, no note\n"
+
+
+def test_a_run_is_named_after_what_it_sets_differently_until_somebody_names_it(bench: Bench) -> None:
+    run = bench.launch(SPEC.model_copy(update={"parameters": {"epochs": 3}}))
+    (default,) = bench.core.run_names.of([run]).values()
+
+    bench.core.annotations.rename(run.run_id, " fans at 80 % ", named(PERSON))
+    bench.follow(run)
+
+    ended = bench.run(run)
+    assert default == "quickstart_digits numpy2 1 × 2 epochs=3"
+    assert bench.core.run_names.of([ended]) == {run.run_id: "fans at 80 %"}
+    shutil.rmtree(bench.core.settings.runs_dir / run.run_id)  # cleaned up
+    assert bench.core.run_names.of([ended]) == {run.run_id: "fans at 80 %"}
+    with pytest.raises(SpecError, match="at most 80 letters"):
+        bench.core.annotations.rename(run.run_id, "x" * 81, named(PERSON))
+    bench.core.annotations.rename(run.run_id, "", named(PERSON))
+    assert bench.core.run_names.of([ended]) == {run.run_id: default}

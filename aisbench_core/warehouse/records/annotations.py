@@ -1,4 +1,4 @@
-"""Tags and notes of runs: every change is a row of `remarks`, and the columns `tags` and `note` follow from them."""
+"""Names, tags and notes of runs: each change is a row of `remarks`; the columns `tags` and `note` follow from them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ class StoredAnnotations:
         self._store = store
 
     def of(self, run_ids: Sequence[str]) -> Mapping[str, Annotations]:
-        """Tags and notes by run; runs without any are left out."""
+        """Annotations by run; runs without any are left out."""
         with self._store.cursor() as cur:
             return select(cur, run_ids)
 

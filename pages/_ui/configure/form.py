@@ -259,7 +259,8 @@ def _resumed(form: Form) -> None:
     """A choice of the newest runs of the workload that have ended, and of the one that the draft names."""
     ended = core().ledger.page(TERMINAL, text=form.spec.workload, limit=MAX_RESUMABLE)
     titles = {"": t("configure.from_start")}
-    titles |= {run.run_id: plain(cards.run_title(run)) for run in ended if run.job_id}
+    resumable = [run for run in ended if run.job_id]
+    titles |= {run_id: plain(title) for run_id, title in cards.run_titles(resumable).items()}
     titles.setdefault(form.spec.resume_from, form.spec.resume_from)
     choice = bound_choice("resume_from", list(titles), form.spec.resume_from, titles.__getitem__)
     st.selectbox(t("field.resume_from"), help=t("field.resume_from_help"), **choice)

@@ -149,11 +149,12 @@ def _show_runs(title: str, none: str, runs: Sequence[Run], *, total: int) -> Non
     st.header(title)
     if not runs:
         st.caption(none)
+    titles = cards.run_titles(runs)
     for run in runs:
         with st.container(horizontal=True, vertical_alignment="center"):
             cards.state_badge(run)
             show_alert_badge(run)
-            navigation.link(navigation.LIVE, plain(cards.run_title(run)), {"run": run.run_id})
+            navigation.link(navigation.LIVE, plain(titles[run.run_id]), {"run": run.run_id})
         if run.state is RunState.FAILED:
             st.caption(plain(t.message(run.detail)))
         elif run.state in ACTIVE:

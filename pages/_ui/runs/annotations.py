@@ -1,4 +1,4 @@
-"""Tags and note of a run: as chips and text, and a small form that changes them."""
+"""Name, tags and note of a run: as chips and text, and a small form that changes them."""
 
 from datetime import datetime
 from functools import partial
@@ -14,10 +14,10 @@ from pages._ui.shell.formats import when
 from pages._ui.shell.outcomes import reported, show_outcome
 from pages._ui.shell.words import t
 
-TAGS, NOTE = "annotation-tags", "annotation-note"
+NAME, TAGS, NOTE = "annotation-name", "annotation-tags", "annotation-note"
 OUTCOME = "annotation-outcome"
 
-BASE = "annotation-base"  # what the form was filled with: the run's id, its tags, and when its note was written
+BASE = "annotation-base"  # what the form was filled with: the run's id, name and tags, and when its note was written
 
 
 def show_annotations(run_id: str) -> None:
@@ -56,7 +56,10 @@ def show_tags(tags: tuple[str, ...]) -> None:
 
 
 def _form(run_id: str) -> None:
-    tags, note = (widgets.field(key, st.session_state[_typed(key)], partial(_type, key)) for key in (TAGS, NOTE))
+    name, tags, note = (
+        widgets.field(key, st.session_state[_typed(key)], partial(_type, key)) for key in (NAME, TAGS, NOTE)
+    )
+    st.text_input(t("annotations.name"), help=t("annotations.name_help"), **name)
     st.text_input(t("annotations.tags"), help=t("annotations.tags_help"), **tags)
     st.text_area(t("annotations.note"), help=t("annotations.note_help"), height=140, **note)
     st.button(t("annotations.save"), key="annotation-save", type="primary", on_click=_save, args=(run_id,))
@@ -65,7 +68,8 @@ def _form(run_id: str) -> None:
 def _fill(run_id: str, annotations: Annotations) -> None:
     """Fill the form, and remember with what: what others write from here on is not overwritten."""
     noted_at = annotations.last_note.at if annotations.last_note else None
-    st.session_state[BASE] = (run_id, annotations.tags, noted_at)
+    st.session_state[BASE] = (run_id, annotations.name, annotations.tags, noted_at)
+    _type(NAME, annotations.name)
     _type(TAGS, ", ".join(annotations.tags))
     _type(NOTE, annotations.note)
 
@@ -81,13 +85,15 @@ def _typed(key: str) -> str:
 
 @reported(OUTCOME)
 def _save(run_id: str) -> None:
-    """Store only what the person changed: tags that others added meanwhile stay."""
-    base: tuple[str, tuple[str, ...], datetime | None] = st.session_state[BASE]
-    _, tags, noted_at = base
+    """Store only what the person changed: a name and tags that others gave meanwhile stay."""
+    base: tuple[str, str, tuple[str, ...], datetime | None] = st.session_state[BASE]
+    _, name, tags, noted_at = base
     typed = {part.strip() for part in st.session_state[_typed(TAGS)].split(",") if part.strip()}
     text: str = st.session_state[_typed(NOTE)]
     annotations = core().annotations
     try:
+        if st.session_state[_typed(NAME)] != name:
+            annotations.rename(run_id, st.session_state[_typed(NAME)], actor())
         annotations.tag(run_id, typed - set(tags), set(tags) - typed, actor())
         annotations.note(run_id, text, actor(), noted_at)
     except StaleRun:

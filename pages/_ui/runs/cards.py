@@ -1,5 +1,6 @@
 """The parts of a run's card: its state, facts, progress, and the buttons that stop it or collect it again."""
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import streamlit as st
@@ -42,15 +43,21 @@ def state_badge(run: Run) -> None:
     st.badge(t(f"state.{run.state}"), icon=mark, color=colour)
 
 
+def run_titles(runs: Sequence[Run]) -> Mapping[str, str]:
+    """The names of runs with their ids, by id."""
+    return {run_id: f"{name} · {run_id}" for run_id, name in core().run_names.of(runs).items()}
+
+
 def run_title(run: Run) -> str:
-    """Its name, or its workload's, and its id."""
-    return f"{run.spec.name or run.spec.workload} · {run.run_id}"
+    """Its name and its id."""
+    return run_titles([run])[run.run_id]
 
 
 def tab_title(run: Run) -> str:
-    """Its state as a sign, what it is, and nodes × cards: `✓ resnet50 8×8`."""
-    spec = run.spec
-    return f"{TAB_MARKS.get(run.state, '▶')} {spec.name or spec.workload} {spec.node_count}×{spec.cards_per_node}"
+    """Its state as a sign and its name; without one, what it is and nodes × cards: `✓ resnet50 8×8`."""
+    spec, name = run.spec, core().annotations.of(run.run_id).name
+    size = f"{spec.node_count}×{spec.cards_per_node}"
+    return f"{TAB_MARKS.get(run.state, '▶')} {name or f'{spec.name or spec.workload} {size}'}"
 
 
 def run_facts(run: Run) -> str:

@@ -30,11 +30,12 @@ def _all_runs(was_active: bool) -> None:
             with st.container(horizontal=True):
                 link(navigation.CONFIGURE, t("live.go_configure"), {})
                 link(navigation.RUNS, t("live.go_runs"), {})
+        titles = cards.run_titles(runs)
         for run in runs:
             with st.container(border=True, key=f"run-{run.run_id}"):
                 with st.container(horizontal=True, vertical_alignment="center"):
                     cards.state_badge(run)
-                    link(navigation.LIVE, plain(cards.run_title(run)), {"run": run.run_id})
+                    link(navigation.LIVE, plain(titles[run.run_id]), {"run": run.run_id})
                 st.caption(f"{plain(cards.run_facts(run))} · {cards.started_text(run)}")
                 details = job_details(run.run_id)
                 show_alert(run, details)

@@ -34,9 +34,10 @@ MAX_RAW = 20_000  # letters of a result's block on the page; `record.json` in th
 
 def show_recorded(row: RunRow) -> None:
     """The page of a run that is imported, or older than the ledger."""
-    title_tab(clipped(row.title, 80))
-    title = f"{plain(clipped(row.title, 80))} · {plain(row.run_id)}"
-    heading().title(title, help=whole_name(row.title, 80))
+    name = core().annotations.of(row.run_id).name or row.title
+    title_tab(clipped(name, 80))
+    title = f"{plain(clipped(name, 80))} · {plain(row.run_id)}"
+    heading().title(title, help=whole_name(name, 80))
     record: RunRecord | None = None
     try:
         record = core().imports.record(row.run_id)

@@ -31,11 +31,12 @@ def show_active(text: str, sort: RunSort, descending: bool, total: int) -> froze
     runs = ledger_answer(core().ledger.page, ACTIVE, text, PAGE, pages.offset, sort, descending)
     if not runs:
         st.info(t("runs.no_match" if text else "runs.none_active"), icon=":material/bedtime:")
+    titles = cards.run_titles(runs)
     for run in runs:
         with st.container(border=True, key=f"run-{run.run_id}"):
             heading, actions = st.columns([5, 2], vertical_alignment="center")
             with heading:
-                _heading(run)
+                _heading(run, titles[run.run_id])
             with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 cards.show_stop(run, key=run.run_id)
             cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
@@ -55,12 +56,12 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: fr
     ended = ledger_answer(core().ledger.page, TERMINAL, text, PAGE, pages.offset, sort, descending)
     runs = [run for run in ended if run.run_id not in shown]
     validity = validity_by_run([run.run_id for run in runs])
-    tags = core().annotations.tags([run.run_id for run in runs])
+    annotations, titles = core().annotations.of_runs(runs), cards.run_titles(runs)
     for run in runs:
         with st.container(border=True, key=f"run-{run.run_id}"):
             heading, actions = st.columns([5, 2], vertical_alignment="center")
             with heading:
-                _heading(run, validity.get(run.run_id), tags.get(run.run_id, ()))
+                _heading(run, titles[run.run_id], validity.get(run.run_id), annotations[run.run_id].tags)
             with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 cards.show_collect_again(run, key=run.run_id)
                 show_clone_button(run.run_id, key=run.run_id)
@@ -68,13 +69,13 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: fr
     pages.show()
 
 
-def _heading(run: Run, validity: Validity | None = None, tags: tuple[str, ...] = ()) -> None:
+def _heading(run: Run, title: str, validity: Validity | None = None, tags: tuple[str, ...] = ()) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.state_badge(run)
         show_alert_badge(run)
         if validity:
             badge(validity)
-        navigation.link(navigation.LIVE, plain(cards.run_title(run)), {"run": run.run_id})
+        navigation.link(navigation.LIVE, plain(title), {"run": run.run_id})
         show_tags(tags)
     ended = t("runs.ended_at", at=when(run.ended_at)) if run.ended_at else ""
     took = t("runs.took", time=duration(run.duration_s)) if run.duration_s is not None else ""

@@ -1,0 +1,1 @@
+"""`aisbench rename`, `note` and `tag`."""
