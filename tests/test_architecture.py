@@ -233,7 +233,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/liveness": ("aisbench_core.liveness", *BELOW),
     "aisbench_core/progress": (
-        *("aisbench_core.authoring", "aisbench_core.progress", "aisbench_core.regions"),
+        *("aisbench_core.authoring", "aisbench_core.liveness", "aisbench_core.progress", "aisbench_core.regions"),
         *("aisbench_core.running.run_files", "aisbench_core.running.run_paths", "aisbench_core.warehouse"),
         *BELOW,
     ),

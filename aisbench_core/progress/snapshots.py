@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from aisbench_core.errors import ResultError
+from aisbench_core.liveness.slow_cards import CardRate
 from aisbench_core.model import Clock, JobDetails, MetricSample, Progress, Run, TrainingPoint
 from aisbench_core.progress.overview import RunOverview, RunOverviews
 from aisbench_core.running.run_files import RunFiles
@@ -26,6 +27,7 @@ class _Contents:
     details: JobDetails
     samples: tuple[MetricSample, ...]
     points: tuple[TrainingPoint, ...]
+    rates: tuple[CardRate, ...]
     derived: dict[Hashable, Any] = field(default_factory=dict)
 
 
@@ -37,6 +39,7 @@ class RunSnapshot:
     progress: Progress | None
     details: JobDetails
     samples: tuple[MetricSample, ...]
+    rates: tuple[CardRate, ...]
     overview: RunOverview
     derived: dict[Hashable, Any]
 
@@ -92,8 +95,10 @@ class RunSnapshots:
             details = self.files.job(run_id)
         except ResultError:  # a damaged file hides nothing else of the run
             details = JobDetails()
-        return _Contents(details, tuple(self.files.samples(run_id)), tuple(self.files.training_points(run_id)))
+        samples, points = tuple(self.files.samples(run_id)), tuple(self.files.training_points(run_id))
+        return _Contents(details, samples, points, tuple(self.files.card_rates(run_id)))
 
     def _snapshot(self, run: Run, progress: Progress | None, contents: _Contents) -> RunSnapshot:
         overview = self.overviews.of(run, contents.points)
-        return RunSnapshot(run, progress, contents.details, contents.samples, overview, contents.derived)
+        read = contents.details, contents.samples, contents.rates
+        return RunSnapshot(run, progress, *read, overview, contents.derived)

@@ -1,6 +1,6 @@
 """Files of runs and series: facts stored at launch, logs, metrics, the record, and plans of series."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from aisbench_core.model import (
     JobDetails,
     Launched,
     MetricSample,
+    Run,
     RunRecord,
     Series,
     TrainingPoint,
@@ -32,11 +33,12 @@ from aisbench_core.results.record import (
     read_samples,
     read_stated,
 )
-from aisbench_core.running import logs
+from aisbench_core.running import logs, run_paths
 from aisbench_core.running.job_watch import read_details
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.step_files import read_rates
+from aisbench_core.settings import Profile
 from aisbench_core.summaries.curves import CurveReader, RunCurves, iter_scalars
 from aisbench_core.summaries.events import Scalar
 
@@ -101,9 +103,19 @@ class RunFiles:
         return read_points(self._folder(run_id).progress)
 
     def revision(self, run_id: str) -> Hashable:
-        """Changes with every change of the job's details, samples and training points."""
+        """Changes with every change of the job's details, samples, training points and cards' rates."""
         folder = self._folder(run_id)
-        return str(folder.path), *map(_state_of, (folder.job, folder.metrics, folder.progress))
+        return str(folder.path), *map(_state_of, (folder.job, folder.metrics, folder.progress, folder.rates))
+
+    def directories(self, run: Run, profile: Profile) -> Mapping[str, str]:
+        """Where the run's files are in OBS: code, each input and output, and the log, by name."""
+        code = {} if not run.code_sha256 else {"code": run_paths.code_path(run.spec, run.code_sha256, profile)}
+        channels = (*run.spec.inputs, *run_paths.outputs(run, profile))
+        return (
+            code
+            | {channel.name: channel.path for channel in channels if channel.path}
+            | {"log": run_paths.log_path(run, profile)}
+        )
 
     def facts(self, run_id: str) -> LaunchFacts:
         """The facts that were stored at its launch. Raises ResultError when they are missing or damaged."""

@@ -304,3 +304,17 @@ def test_a_run_shows_the_parameters_that_were_sent(open_page: OpenPage, used: Pa
     assert {name: given[name] for name in run.spec.parameters} == {
         name: str(value) for name, value in run.spec.parameters.items()
     }
+
+
+def test_a_running_job_without_trouble_is_said_to_be_so_and_its_files_are_linked(
+    open_page: OpenPage, used: Path
+) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    run = replace(a.run("lively"), profile="sandbox", state=RunState.RUNNING, job_id="j-1", started_at=a.T0)
+    ledger.add(run, Event("lively", a.T0, "console", Level.INFO, "launched", "somebody"))
+
+    app = open_page("live", run="lively")
+
+    assert "No hang and no stall is known" in texts(app)
+    assert "log: /sandbox-bench/" in texts_of_links(app)
+    assert "code: /sandbox-bench/" in texts_of_links(app)

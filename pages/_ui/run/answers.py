@@ -33,8 +33,8 @@ def show_answers(now: RunSnapshot) -> None:
     cards.show_detail(run)
     show_queue(run, now.details)
     health.show_alerts(now)
-    # How far a training is has an answer of its own.
-    cards.show_stages(run, None if run.state is RunState.RUNNING else now.progress)
+    if not (run.state.is_terminal or run.state is RunState.RUNNING):  # how far a training is has an answer of its own
+        cards.show_stages(run, now.progress)
     if run.started_at is None:
         return
     with st.container(key="answers"):

@@ -84,7 +84,7 @@ def _curve(
         if (measured := value(point)) is not None
     ]
     x = alt.X("at:T", title=None, axis=alt.Axis(format="%H:%M:%S", labelOverlap=True, tickCount=4))
-    y = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4))
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4))
     tips = [
         alt.Tooltip("at:T", format="%H:%M:%S", title=t("live.at")),
         alt.Tooltip("value:Q", title=title, format=",.4~g"),
@@ -92,10 +92,10 @@ def _curve(
     ]
     line = named("points").mark_line(point=len(rows) < 40).encode(x=x, y=y, tooltip=tips)
     if band is None:
-        return compiled(line.properties(height=height), {"points": rows}, title)
-    area = named("band").mark_rect(opacity=0.18).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
+        return compiled(line.properties(height=height, title=title), {"points": rows}, title)
+    area = named("band").mark_rect(opacity=0.18).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
     tables: Tables = {"points": rows, "band": [{"low": band.lower, "high": band.upper}]}
-    return compiled(alt.layer(area, line).properties(height=height), tables, title)
+    return compiled(alt.layer(area, line).properties(height=height, title=title), tables, title)
 
 
 def _iso(at: datetime) -> str:

@@ -10,12 +10,13 @@ import altair as alt
 import streamlit as st
 
 from aisbench_core.formats import duration
-from aisbench_core.model import MetricSample
+from aisbench_core.liveness.slow_cards import slow_message
+from aisbench_core.model import MetricSample, RunState
 from aisbench_core.progress.snapshots import RunSnapshot
 from aisbench_core.results.utilisation import busiest_metric, low_utilisation
 from pages._ui.run.run_charts import RunChart, Tables, compiled, named, show_run_charts
 from pages._ui.run.snapshot import snapshot
-from pages._ui.runs.job_details import show_alert
+from pages._ui.runs.job_details import alert_kind, show_alert
 from pages._ui.shell import charts, widgets
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
@@ -44,8 +45,13 @@ class _Use:
 
 
 def show_health(now: RunSnapshot) -> None:
-    """The use of all nodes on one chart, and which of them do little."""
+    """Slow cards, the use of all nodes on one chart, and which of them do little."""
     st.markdown(f"**{t('run.health')}**")
+    slow = [rate for rate in now.rates if rate.slow_since]
+    if slow:
+        st.warning(plain(t.message(slow_message(slow))), icon=":material/hourglass_bottom:")
+    elif now.run.state is RunState.RUNNING and alert_kind(now.run) is None:
+        st.caption(t("run.healthy" if now.rates else "run.healthy_without_steps"))
     use = now.once("use", _use)
     if use is None:
         st.caption(t("live.no_metrics"))

@@ -10,7 +10,7 @@ from aisbench_core.errors import DamagedLedger, RunNotFound
 from aisbench_core.model import Run
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.run import answers, causes, explanation, health, log, parameters, result, timeline
+from pages._ui.run import answers, causes, explanation, files, health, log, parameters, result, timeline
 from pages._ui.run.snapshot import snapshot
 from pages._ui.runs import card_metrics, cards, cleaning, reproduce, scalars
 from pages._ui.runs.annotations import show_annotation_form, show_note
@@ -57,6 +57,7 @@ def _show_sections(run: Run) -> None:
     explanation.show_explanation(run_id, ended=ended)
     st.fragment(_under_way, run_every=None if ended else SECONDS)(run_id, ended)
     parameters.show_parameters(run)
+    files.show_directories(run)
     log.show_log(run)
     st.fragment(health.show_node_metrics, run_every=None if ended else METRICS_SECONDS)(run_id)
     if not ended:

@@ -5,7 +5,8 @@ from typing import Literal
 
 import streamlit as st
 
-from aisbench_core.model import LINE, Progress, Run, RunState
+from aisbench_core.model import LINE, AlertKind, Progress, Run, RunState
+from pages._ui.runs.job_details import alert_kind
 from pages._ui.shell import navigation
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.dialogs import Dialog
@@ -56,8 +57,8 @@ def run_title(run: Run) -> str:
 def tab_title(run: Run) -> str:
     """Its state as a sign and its name; without one, what it is and nodes × cards: `✓ resnet50 8×8`."""
     spec, name = run.spec, core().annotations.of(run.run_id).name
-    size = f"{spec.node_count}×{spec.cards_per_node}"
-    return f"{TAB_MARKS.get(run.state, '▶')} {name or f'{spec.name or spec.workload} {size}'}"
+    mark = "⚠" if alert_kind(run) in (AlertKind.HANG, AlertKind.STALLED) else TAB_MARKS.get(run.state, "▶")
+    return f"{mark} {name or f'{spec.name or spec.workload} {spec.node_count}×{spec.cards_per_node}'}"
 
 
 def run_facts(run: Run) -> str:

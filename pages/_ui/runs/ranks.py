@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import streamlit as st
 
 from aisbench_core.formats import number
-from aisbench_core.liveness.slow_cards import slow_message
 from aisbench_core.model import Run
 from aisbench_core.warehouse.answers.compared import RankMap
 from aisbench_core.warehouse.answers.ranks import live_rank_map
@@ -30,16 +29,12 @@ def show_ranks_of(run: RunRow) -> None:
 
 
 def show_live_ranks(run: Run) -> None:
-    """The cards of a running job by their last minutes, and which are slow; nothing unless it reports its steps."""
+    """The cards of a running job by their last minutes; nothing unless it reports its steps."""
     with errors_shown():
-        rates = core().files.card_rates(run.run_id)
-        ranks = live_rank_map(run.run_id, rates, core().slow_share())
+        ranks = live_rank_map(run.run_id, core().files.card_rates(run.run_id), core().slow_share())
         if ranks is None:
             return
-        slow = [rate for rate in rates if rate.slow_since]
         st.header(t("ranks.title"))
-        if slow:
-            st.warning(plain(t.message(slow_message(slow))), icon=":material/hourglass_bottom:")
         st.caption(t("ranks.live"))
         _show(ranks, core().workloads.get(run.spec.workload).throughput_unit)
 
