@@ -94,7 +94,7 @@ class Core:
         self.files = RunFiles(settings.runs_dir, ledger)
         overviews = RunOverviews(self.files, regions, warehouse, clock)
         self.snapshots = RunSnapshots(self.files, overviews, clock)
-        self.causes = Causes(settings.runs_dir, ledger, workloads)
+        self.causes = Causes(settings.runs_dir, ledger, self.watches, workloads)
         self.logs = RunLogs(self.files.log_files)
         self.cleaning = Cleaning(settings, ledger, interactive, warehouse.record, clock)
         plans = SeriesFiles(settings.series_dir)

@@ -178,8 +178,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/diagnosing": (
-        *("aisbench_core.authoring.workloads", "aisbench_core.diagnosing", "aisbench_core.preflight.fixes"),
-        "aisbench_core.running",
+        *("aisbench_core.authoring.workloads", "aisbench_core.diagnosing", "aisbench_core.liveness"),
+        *("aisbench_core.preflight.fixes", "aisbench_core.running"),
         *BELOW,
     ),
     "aisbench_core/cleaning": (

@@ -27,6 +27,7 @@ class CauseSource(StrEnum):
     LOG = "log"
     MESSAGE = "message"
     EXIT_CODE = "exit_code"
+    STALL_GUARD = "stall_guard"
 
 
 class Situation(StrEnum):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from aisbench_core.diagnosing.cause import Cause, CauseSource, Confidence, Explanation, FirstError, Situation
 from aisbench_core.diagnosing.log_clues import Hit
 from aisbench_core.diagnosing.rules import CauseClue, CauseRule
+from aisbench_core.liveness.alerts import alert_of
+from aisbench_core.liveness.stalls import Watch
 from aisbench_core.messages import Message
 from aisbench_core.model import AlertKind, EventKind, JobDetails, JobFault, JobTask, Run, RunAttempt, RunState
 
@@ -14,19 +16,20 @@ _ENDED_BY_OTHERS = frozenset({137, 143})
 
 _DIAGNOSIS = "platform-diagnosis"
 _CLASS = "class"
-_RESULT, _HANG, _AUTO_STOP, _PREEMPTED = "result-missing", "hang", "auto-stop", "preempted"
+_RESULT, _HANG, _STALL, _AUTO_STOP, _PREEMPTED = "result-missing", "hang", "stall", "auto-stop", "preempted"
 # What the platform diagnoses as a warning fails no job.
 _FAILING_LEVELS = frozenset({"", "fatal", "error"})
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is known of a run. `tails`: the last lines of each node's log."""
+    """What is known of a run. `tails`: the last lines of each node's log; `watch`: what the stall guard knows."""
 
     run: Run
     details: JobDetails
     hits: Sequence[Hit]
     tails: Mapping[int, tuple[str, ...]]
+    watch: Watch | None = None
 
     @property
     def attempt(self) -> RunAttempt | None:
@@ -43,24 +46,23 @@ class FoundCause:
     task: str = ""
 
 
-def situation_of(run: Run, details: JobDetails) -> Situation:
+def situation_of(run: Run, details: JobDetails, watch: Watch | None) -> Situation:
     """Whether there is anything to explain."""
-    if run.state is RunState.FAILED:
+    if run.state is RunState.FAILED or run.is_stopped_as_stalled:
         return Situation.FAILED
     if run.state is RunState.STOPPED:
         return Situation.STOPPED
-    alert = details.alert(ended=run.state.is_terminal, failed=False)
-    return Situation.HANGING if alert is not None and alert.kind is AlertKind.HANG else Situation.NOTHING
+    alert = alert_of(run, details, watch)
+    return Situation.HANGING if alert is not None and alert.is_stall else Situation.NOTHING
 
 
 def find_cause(facts: RunFacts, rules: Mapping[str, CauseRule]) -> FoundCause | None:
     """The probable cause of a run that failed, hangs, or was stopped by the platform."""
-    match situation_of(facts.run, facts.details):
-        case Situation.FAILED:
+    match situation_of(facts.run, facts.details, facts.watch):
+        case Situation.FAILED if not facts.run.is_stopped_as_stalled:
             return next(_of_failure(facts, rules), None)
-        case Situation.HANGING:
-            hang = FoundCause(rules[_HANG].found(_HANG, CauseSource.PLATFORM))
-            return next(_of_logs(facts, rules, weak=False), hang)
+        case Situation.FAILED | Situation.HANGING:
+            return next(_of_logs(facts, rules, weak=False), _of_silence(facts, rules))
         case Situation.STOPPED:
             return next((each for each in _of_events(facts, rules) if each.cause.rule == _AUTO_STOP), None)
     return None
@@ -68,7 +70,7 @@ def find_cause(facts: RunFacts, rules: Mapping[str, CauseRule]) -> FoundCause | 
 
 def explanation(facts: RunFacts, found: FoundCause | None) -> Explanation:
     """The explanation that a finding comes to, without corrections."""
-    situation = situation_of(facts.run, facts.details)
+    situation = situation_of(facts.run, facts.details, facts.watch)
     if situation is Situation.STOPPED and found is not None:
         situation = Situation.FAILED if found.cause.rule == _AUTO_STOP else situation
     if situation in (Situation.NOTHING, Situation.STOPPED):
@@ -101,6 +103,14 @@ def _of_diagnosis(facts: RunFacts) -> Iterator[FoundCause]:
         text = Message("The platform found {fault} in the job's log", fault=fault.code)
         advice = Message("See the platform's diagnosis below: {said}", said=said)
         yield FoundCause(Cause(_DIAGNOSIS, text, advice, Confidence.LIKELY, CauseSource.DIAGNOSIS))
+
+
+def _of_silence(facts: RunFacts, rules: Mapping[str, CauseRule]) -> FoundCause:
+    """A hang that the platform suspects, else a stall that was found here."""
+    alert = alert_of(facts.run, facts.details, facts.watch)
+    if alert is not None and alert.kind is AlertKind.HANG:
+        return FoundCause(rules[_HANG].found(_HANG, CauseSource.PLATFORM))
+    return FoundCause(rules[_STALL].found(_STALL, CauseSource.STALL_GUARD))
 
 
 def _of_fault(facts: RunFacts, rules: Mapping[str, CauseRule], but: JobFault | None = None) -> Iterator[FoundCause]:

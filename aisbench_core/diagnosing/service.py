@@ -14,12 +14,14 @@ from aisbench_core.diagnosing.explaining import FoundCause, RunFacts, explanatio
 from aisbench_core.diagnosing.log_clues import find_clues
 from aisbench_core.diagnosing.rules import shipped_rules
 from aisbench_core.errors import AisbenchError, ConfigError, ResultError
+from aisbench_core.liveness.stalls import Watch
 from aisbench_core.messages import Message
 from aisbench_core.model import Finding, JobDetails, Level, Run, RunSpec, RunState, Scalar, differences
 from aisbench_core.preflight.fixes import fixed
 from aisbench_core.running import logs
 from aisbench_core.running.job_watch import read_details
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.run_paths import RunFolder
 
 TAIL_LINES = 8
@@ -34,6 +36,7 @@ class Causes:
 
     runs_dir: Path
     ledger: Ledger
+    watches: WatchLedger
     workloads: Workloads
     _remembered: OrderedDict[str, tuple[Hashable, Explanation]] = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
@@ -42,12 +45,13 @@ class Causes:
         """Why a run failed or hangs. Raises RunNotFound."""
         run = self.ledger.get(run_id)
         folder = RunFolder(self.runs_dir / run.run_id)
-        stamp = _stamp(run, folder)
+        watch = self.watches.get(run.run_id) if run.state is RunState.RUNNING else None
+        stamp = _stamp(run, folder, watch)
         with self._guard:
             known = self._remembered.get(run.run_id)
             if known and known[0] == stamp:
                 return known[1]
-        found = self._explained(run, folder)
+        found = self._explained(run, folder, watch)
         with self._guard:
             self._remembered[run.run_id] = (stamp, found)
             while len(self._remembered) > REMEMBERED:
@@ -73,15 +77,15 @@ class Causes:
             return None
         return cause.text if cause and cause.confidence is not Confidence.POSSIBLE else None
 
-    def _explained(self, run: Run, folder: RunFolder) -> Explanation:
+    def _explained(self, run: Run, folder: RunFolder, watch: Watch | None) -> Explanation:
         details = _details(folder)
-        if situation_of(run, details) is Situation.NOTHING:
+        if situation_of(run, details, watch) is Situation.NOTHING:
             return Explanation(run.run_id, Situation.NOTHING)
         rules = shipped_rules()
         files = {node: folder.log(node) for node in logs.nodes(folder)}
         year = (run.started_at or run.created_at).year
         tails = {node: _tail(file) for node, file in [*files.items()][:TAILED_NODES]}
-        facts = RunFacts(run, details, find_clues(files, rules, year), tails)
+        facts = RunFacts(run, details, find_clues(files, rules, year), tails, watch)
         found = find_cause(facts, rules)
         explained = explanation(facts, found)
         fixes = self._fixes(run, found) if found and explained.cause else ()
@@ -123,8 +127,9 @@ def _tail(file: Path) -> tuple[str, ...]:
     return tuple(line[:400] for line in logs.tail(file, TAIL_LINES).splitlines() if line.strip())
 
 
-def _stamp(run: Run, folder: RunFolder) -> Hashable:
+def _stamp(run: Run, folder: RunFolder, watch: Watch | None) -> Hashable:
     """What an explanation depends on."""
     files = [folder.job, *(folder.log(node) for node in logs.nodes(folder))]
     there = [file.stat() for file in files if file.exists()]
-    return run.version, tuple((each.st_mtime_ns, each.st_size) for each in there)
+    stalled_at = watch.stalled_at if watch else None
+    return run.version, stalled_at, tuple((each.st_mtime_ns, each.st_size) for each in there)

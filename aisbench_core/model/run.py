@@ -73,6 +73,8 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
 
 # The value of a run's detail by which is known that a search stopped it.
 SEARCH_REASON = "search_reason"
+# … and that it was stopped because it was stalled.
+STALLED_MINUTES = "stalled_minutes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,11 @@ class Run:
     def is_stopped_early(self) -> bool:
         """Whether the search of its series stopped it: its detail has the reason."""
         return self.state is RunState.STOPPED and _has_value(self.detail, SEARCH_REASON)
+
+    @property
+    def is_stopped_as_stalled(self) -> bool:
+        """Whether it was stopped because it gave no sign of life: its detail has for how long."""
+        return self.state is RunState.STOPPED and _has_value(self.detail, STALLED_MINUTES)
 
     @property
     def stage(self) -> tuple[int, int]:

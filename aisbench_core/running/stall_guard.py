@@ -26,6 +26,7 @@ from aisbench_core.model import (
     WorkloadFacts,
     canonical_json,
 )
+from aisbench_core.model.run import STALLED_MINUTES
 from aisbench_core.results.utilisation import measured_until
 from aisbench_core.running import run_paths
 from aisbench_core.running.ledger_watches import WatchLedger
@@ -152,7 +153,9 @@ def stop_reason(run: Run, watch: Watch) -> Message | None:
     minutes = run.spec.stop_when_stalled_minutes
     if minutes is None or watch.stalled_at is None or watch.current.seconds < 60 * minutes:
         return None
-    return Message("no sign of life for {minutes} minutes", minutes=_minutes(watch.current.seconds))
+    return Message(
+        "no sign of life for {stalled_minutes} minutes", **{STALLED_MINUTES: _minutes(watch.current.seconds)}
+    )
 
 
 def _warning(watch: Watch, limits: Limits) -> Message:

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.diagnosing.cause import Situation
 from aisbench_core.liveness.alerts import alert_of
 from aisbench_core.liveness.stalls import KNOWN_RUNS, UNKNOWN_MINUTES
 from aisbench_core.messages import Message
 from aisbench_core.model import AlertKind, NewsKind, Run, RunState
 from aisbench_core.notifications.channels import channel_of
 from tests.actors import named
+from tests.failure_corpus import answer
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.receivers import Hook, webhook
@@ -71,11 +73,16 @@ def test_a_hang_is_warned_of_once_and_told_and_cleared(bench: Bench, hook: Hook,
     assert (event["event"], event["subject"]) == ("stalled", run.run_id)
     shown = CommandLine(bench.core.settings.data_dir, sandbox).type("show", run.run_id).stdout
     assert "No sign of life since then" in shown
+    found = bench.core.causes.explain(run.run_id)
+    assert (found.situation, answer(found)) == (Situation.HANGING, "stall")
+    assert found.error is not None
+    assert "step 1" in found.error.lines
 
     grow(bench, sandbox, run)
     pass_minutes(bench, 2)
 
     assert alert_kind(bench, run) is None
+    assert bench.core.causes.explain(run.run_id).situation is Situation.NOTHING
     assert warnings(bench, run)[1].startswith("a sign of life again, after 6")
     assert len(hook.events()) == 1
 
@@ -120,6 +127,8 @@ def test_a_stalled_run_is_stopped_if_its_spec_says_so(bench: Bench, sandbox: San
     assert run.state is RunState.STOPPED
     assert run.ended_at is not None
     assert "no sign of life for 75 minutes" in run.detail
+    found = bench.core.causes.explain(run.run_id)
+    assert (found.situation, answer(found)) == (Situation.FAILED, "stall")
 
 
 def test_what_completed_runs_needed_is_learnt_for_their_configuration(bench: Bench, sandbox: SandboxProcess) -> None:

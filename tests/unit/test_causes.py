@@ -11,9 +11,11 @@ import pytest
 from aisbench_core.diagnosing.cause import CauseSource, Confidence, Situation
 from aisbench_core.diagnosing.corrections import Known, fixes_of
 from aisbench_core.diagnosing.explaining import RunFacts, explanation, find_cause
+from aisbench_core.diagnosing.log_clues import find_clues
 from aisbench_core.diagnosing.rules import CauseRule, Correction, CorrectionKind, shipped_rules
 from aisbench_core.documents import parse
 from aisbench_core.errors import SpecError
+from aisbench_core.liveness.stalls import Observation, begun
 from aisbench_core.messages import in_chinese, verbatim
 from aisbench_core.model import Channel, JobDetails, JobTask, RunAttempt, RunSpec, RunState, Scalar
 from tests import records as a
@@ -62,8 +64,9 @@ def test_the_rank_and_node_that_failed_first_are_named(case: Case, tmp_path: Pat
 def test_every_cause_that_a_rule_can_find_is_found_in_the_corpus() -> None:
     untested = shipped_rules().keys() - {case.cause for case in cases()}
 
-    # Their events and codes are documented, and no posted log had one.
-    assert untested <= {"image-architecture", "upload-failed"}
+    # The stall guard finds stalls: tests/flow/test_stalls.py has jobs that do. Events and codes of the others are
+    # documented, and no posted log had one.
+    assert untested <= {"image-architecture", "upload-failed", "stall"}
 
 
 @pytest.mark.parametrize("rule", shipped_rules().values(), ids=list(shipped_rules()))
@@ -191,3 +194,21 @@ def test_a_correction_asks_only_api_v2_to_restart_jobs() -> None:
     assert fixes_of(restart, a.run(run_spec=v1), known()) == ()
     assert fixes_of(restart, a.run(run_spec=v2), known()) == (("retries", 1), ("retry_on_hang", True))
     assert fixes_of(restart, a.run(run_spec=set_already), known()) == ()
+
+
+def test_the_error_of_a_job_that_is_stalled_is_its_cause_and_a_person_who_stops_it_is_none(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("[rank3]: OSError: [Errno 28] No space left on device\n")
+    hits = find_clues({0: tmp_path / "log"}, shipped_rules(), 2026)
+    watch = replace(begun(Observation(a.T0, 1, 0, "", None, None), a.T0), stalled_at=a.T0)
+    runs = a.run(state=RunState.RUNNING, verdict=None), a.run(state=RunState.STOPPED, detail="stopped by ann")
+
+    running, stopped = (
+        explanation(facts, find_cause(facts, shipped_rules()))
+        for facts in (RunFacts(run, JobDetails(), hits, {}, watch) for run in runs)
+    )
+
+    assert running.situation is Situation.HANGING
+    assert running.cause is not None
+    assert running.error is not None
+    assert (running.cause.rule, running.error.rank) == ("disk-full", 3)
+    assert (stopped.situation, stopped.cause) == (Situation.STOPPED, None)

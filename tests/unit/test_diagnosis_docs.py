@@ -10,6 +10,7 @@ from tests.bench.diagnosis_figures import FIGURES, reached_lines
 
 DOCUMENT = HOME / "docs" / "diagnosis.md"
 RULES = "| rule | cause | confidence | found in | corrected draft |\n|---|---|---|---|---|\n"
+BY_CODE = {"result-missing": "result", "stall": "stall guard"}
 CORRECTIONS = {
     "halve": "{names} halved",
     "longer_auto_stop": "`auto_stop_hours` doubled",
@@ -28,7 +29,8 @@ def document() -> str:
 
 def _rows() -> Iterator[str]:
     for rule_id, rule in shipped_rules().items():
-        yield f"| `{rule_id}` | {rule.cause} | {rule.confidence} | {_sources(rule)} | {_correction(rule)} |\n"
+        sources = _sources(rule) or BY_CODE[rule_id]
+        yield f"| `{rule_id}` | {rule.cause} | {rule.confidence} | {sources} | {_correction(rule)} |\n"
 
 
 def _sources(rule: CauseRule) -> str:
@@ -36,7 +38,7 @@ def _sources(rule: CauseRule) -> str:
         "log": rule.logs, "events": rule.events, "messages": rule.messages, "exit codes": rule.exit_codes,
         "faults": rule.faults,
     }  # fmt: skip
-    return ", ".join(name for name, clues in sources.items() if clues) or "result"
+    return ", ".join(name for name, clues in sources.items() if clues)
 
 
 def _correction(rule: CauseRule) -> str:
