@@ -56,6 +56,7 @@ from pages._ui.shell.words import Language, Words, catalogue, first_language
 from tests import records as a
 
 PAGES = Path(__file__).parents[2] / "pages"
+BOLD = re.compile(r"\*\*.*?(.)\*\*(?=(.?))")
 KEY = re.compile(r"[a-z_]+\.(?!py$)[a-z_]*[a-z]")
 
 FROM_DATA = ("field.", "metric.", "unit.", "sample.", "by.")
@@ -173,6 +174,14 @@ def test_no_chinese_text_was_left_in_english() -> None:
     assert plain_ascii == ["configure.view_yaml"]
 
 
+@pytest.mark.parametrize("language", Language)
+def test_bold_words_do_not_end_with_punctuation_before_a_word(language: Language) -> None:
+    """Markdown ends bold there at a space only: else a page shows the asterisks, as in Chinese, which has no spaces."""
+    shown = [key for key, text in catalogue(language).items() for ending in BOLD.findall(text) if _is_open(*ending)]
+
+    assert shown == []
+
+
 def test_every_preflight_rule_is_explained_in_chinese() -> None:
     rules = {rule.rule_id for rule in offline.RULES} | {rule.rule_id for rule in online.RULES}
 
@@ -187,6 +196,11 @@ def test_every_field_of_the_system_description_is_explained_in_chinese() -> None
 
     assert chinese.keys() == {f"system.{field}.{part}" for field in FIELDS for part in ("title", "description")}
     assert not [label for label, text in chinese.items() if text.isascii()]
+
+
+def _is_open(last: str, after: str) -> bool:
+    """Whether `**` after this character and before that one does not end bold; `}` stands for any value."""
+    return last != "}" and not last.isalnum() and (after.isalnum() or after == "{")
 
 
 def test_a_key_that_does_not_exist_is_a_bug() -> None:
