@@ -63,10 +63,16 @@ class LogPattern:
         forms = dict.fromkeys(self.text.encode(encoding, "ignore") for encoding in ("utf-8", "gb18030"))
         return (b"(?i)" if self.text == self.text.lower() else b"") + b"|".join(map(re.escape, forms))
 
+    @cached_property
+    def _is_found_in_bytes(self) -> bool:
+        """Whether bytes are enough: only of ASCII do they tell small letters and capitals that belong together."""
+        other_letters = "".join(letter for letter in self.text if not letter.isascii())
+        return not self.is_regex and (self.text != self.text.lower() or other_letters == other_letters.upper())
+
     def may_match(self, chunk: bytearray, size: int) -> bool:
         """Whether any of these lines may match. Cheap; a chunk without a match is only read once."""
         has_colours = chunk.find(b"\x1b", 0, size) >= 0
-        if not self.is_regex and not has_colours:
+        if self._is_found_in_bytes and not has_colours:
             return _is_found(self._raw_expression, chunk, size, pa.large_binary())
         plain = ANSI.sub(b"", memoryview(chunk)[:size]) if has_colours else chunk[:size]
         if b"\r" in plain:

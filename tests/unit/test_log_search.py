@@ -50,6 +50,7 @@ def test_hits_are_counted_per_node_and_point_to_their_lines(tmp_path: Path) -> N
         ("100%", b"  1%|  |\r 50%|# |\r100%|##| x\r\n"),
         ("a.b", b"acb\na.b x\n"),
         ("(x", b"x\n(x x\n"),
+        ("épuisée", "a\nMÉMOIRE ÉPUISÉE x\n".encode()),
     ],
 )
 def test_text_is_found_as_it_is_shown(tmp_path: Path, text: str, content: bytes) -> None:
