@@ -1,12 +1,14 @@
 """The first error of each rank: where a failure begins, before it spreads to the others."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from aisbench_core.logs.lines import ERROR_PATTERN, LATEST, Line, LogLevel, rank_of
 from aisbench_core.logs.patterns import LogPattern
-from aisbench_core.logs.scanning import LogScan, Report, scan_all
+from aisbench_core.logs.scanning import Chunk, LogScan, Report, scan_all
+from aisbench_core.logs.views import last_time
 
 # Behind a node's first error: the other ranks of a node fail soon after the first one.
 AFTER_BYTES = 8 * 1024 * 1024
@@ -18,11 +20,13 @@ _TRACEBACK = "Traceback (most recent call last)"
 class RankError:
     """The first error of a rank; of a whole node where lines name no rank.
 
-    `line` is where it begins. `cause` is the exception that ends a traceback, otherwise the line's own text."""
+    `line` is where it begins. `cause` is the exception that ends a traceback, otherwise the line's own text. `at` is
+    the line's time, or the last one before it: tracebacks carry none."""
 
     line: Line
     rank: int | None
     cause: str
+    at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +44,13 @@ def first_errors(logs: Mapping[int, Path], seconds: float | None = None) -> Gene
 
 
 def in_order(found: Mapping[int, NodeErrors]) -> list[RankError]:
-    """All errors, the earliest first; those without a time at the end, by node."""
+    """All errors, the earliest first; those without a time at the end, by node.
+
+    The platform's lines come last: it ends the nodes that did not fail, too."""
     errors = [error for node in found.values() for error in node.errors]
-    return sorted(errors, key=lambda error: (error.line.at or LATEST, error.line.node, error.line.offset))
+    return sorted(
+        errors, key=lambda error: (error.line.is_system, error.at or LATEST, error.line.node, error.line.offset)
+    )
 
 
 def _scan_one(log: LogScan, report: Report[NodeErrors]) -> None:
@@ -55,9 +63,8 @@ def _scan_one(log: LogScan, report: Report[NodeErrors]) -> None:
             if end is not None and chunk.offset > end:
                 break
             if pattern.may_match(chunk.buffer, chunk.size):
-                lines = [line for line in chunk.lines() if line.level is LogLevel.ERROR]
-                _add([line for line in lines if not line.is_system], found)
-                _add([line for line in lines if line.is_system], system)
+                for error in _errors(log.file, chunk):
+                    _add(error, system if error.line.is_system else found)
             if found and end is None:
                 end = chunk.offset + AFTER_BYTES
     except FileNotFoundError:  # the log was removed meanwhile
@@ -65,11 +72,15 @@ def _scan_one(log: LogScan, report: Report[NodeErrors]) -> None:
     report(NodeErrors(log.node, tuple((found or system).values())))
 
 
-def _add(lines: list[Line], found: dict[int | None, RankError]) -> None:
-    for line in lines:
-        rank = rank_of(line.text)
-        known = found.get(rank)
-        if known is None:
-            found[rank] = RankError(line, rank, line.text)
-        elif _TRACEBACK in known.cause and _TRACEBACK not in line.text:
-            found[rank] = replace(known, cause=line.text)
+def _errors(file: Path, chunk: Chunk) -> Iterator[RankError]:
+    at = last_time(file, chunk.offset)
+    for line in chunk.lines():
+        at = line.at or at
+        if line.level is LogLevel.ERROR:
+            yield RankError(line, rank_of(line.text), line.text, at)
+
+
+def _add(error: RankError, found: dict[int | None, RankError]) -> None:
+    known = found.setdefault(error.rank, error)
+    if _TRACEBACK in known.cause and _TRACEBACK not in error.cause:
+        found[error.rank] = replace(known, cause=error.cause)

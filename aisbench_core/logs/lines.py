@@ -93,7 +93,10 @@ _SYSTEM = re.compile(r"^\[ModelArts Service Log\]|Platform=ModelArts-Service")
 
 # torchrun, PyTorch, Open MPI, and what training scripts write themselves.
 _RANK = re.compile(
-    r"^\[(?:rank|default|Rank )(\d{1,6})\]|^\[\d{1,6},(\d{1,6})\]<std|\b[Rr]ank(?:_id)?[ =:]{1,2}(\d{1,6})\b", re.ASCII
+    r"\[(?:rank|default|Rank )(\d{1,6})\]|^\[\d{1,6},(\d{1,6})\]<std"
+    # Who failed, not whom it missed: "lost rank 3" is written by another rank.
+    r"|(?<!lost )(?<!peer )(?<!remote )(?<!from )(?<!to )(?<!with )(?<!for )\b[Rr]ank(?:_id|ID)?[ =:]{1,2}(\d{1,6})\b",
+    re.ASCII,
 )
 _INDENTED = re.compile(r"(?:\[(?:rank|default|Rank )\d{1,6}\]:?)?[ \t]{2}", re.ASCII)
 

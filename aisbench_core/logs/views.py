@@ -57,7 +57,7 @@ def whole(logs: Logs, starts: Mapping[int, int], wanted: LineFilter) -> Iterator
 
 def latest_time(logs: Logs) -> datetime | None:
     """The last time that a line carries, as far as the last block of each log shows."""
-    return max(filter(None, map(_last_time, logs.values())), default=None)
+    return max(filter(None, map(last_time, logs.values())), default=None)
 
 
 def offsets_at(logs: Logs, at: datetime) -> dict[int, int]:
@@ -153,8 +153,9 @@ def _has_times(file: Path, near: int) -> bool:
     return any(line.at and not line.is_system for line in lines)
 
 
-def _last_time(file: Path) -> datetime | None:
-    lines = (line_of(0, offset, raw) for offset, raw in backward(file, None, ReadBudget(2 * _PROBE_BYTES)))
+def last_time(file: Path, end: int | None = None) -> datetime | None:
+    """The last time that a line carries before byte `end` (of the file's end), within a few blocks."""
+    lines = (line_of(0, offset, raw) for offset, raw in backward(file, end, ReadBudget(2 * _PROBE_BYTES)))
     return next((line.at for line in lines if line.at), None)
 
 

@@ -62,12 +62,20 @@ def test_searches_name_the_nodes_of_what_they_find(shell: CommandLine, run_id: s
     assert found[0]["lines"][0]["at"] == "2026-01-02T03:04:09"
 
 
+def test_what_a_search_finds_is_printed_in_the_order_of_nodes(shell: CommandLine, run_id: str) -> None:
+    with (shell.data_dir / "runs" / run_id / "logs" / "worker-0.log").open("ab") as log:
+        log.write(b"nothing here\n" * 2_000_000)  # node 1 is done long before
+
+    assert [line[:3] for line in lines(shell, run_id, "--all-nodes", "--grep", "step 1")] == ["0: ", "1: "]
+
+
 def test_the_first_error_of_each_rank_or_node_comes_first(shell: CommandLine, run_id: str) -> None:
     errors = shell.answer("logs", run_id, "--errors")
 
     assert [(error["line"]["node"], error["cause"]) for error in errors] == [
-        (0, "2026-01-02 03:04:09 ERROR lost node 1"), (1, "ValueError: 精度 is NaN"),
+        (1, "ValueError: 精度 is NaN"), (0, "2026-01-02 03:04:09 ERROR lost node 1"),
     ]  # fmt: skip
+    assert [error["at"] for error in errors] == ["2026-01-02T03:04:06", "2026-01-02T03:04:09"]
     assert "ValueError: 精度 is NaN" in shell.type("logs", run_id, "--errors").stdout
 
 

@@ -172,3 +172,11 @@ def test_lines_name_ranks_in_the_ways_of_their_launchers() -> None:
     lines = ["[rank12]: x", "[default3]:x", "[1,5]<stderr>: x", "2026 ERROR rank=7 lost", "Rank 2 failed", "ranked 3"]
 
     assert [rank_of(line) for line in lines] == [12, 3, 5, 7, 2, None]
+    assert rank_of("2026-01-02 03:04:05 ERROR train.py:7 [rank4] out of memory") == 4
+    assert rank_of("[RankID:9] failed") == 9
+
+
+def test_a_rank_that_another_one_misses_has_not_written_the_line() -> None:
+    lines = ["RuntimeError: lost rank 3", "ERROR no answer from rank 3", "[rank1]: connection closed by peer rank 3"]
+
+    assert [rank_of(line) for line in lines] == [None, None, 1]

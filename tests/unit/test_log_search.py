@@ -204,6 +204,22 @@ def test_the_first_error_of_each_rank_is_where_it_begins_and_what_it_ended_with(
     ]
 
 
+def test_the_exception_that_ended_a_job_comes_before_what_the_platform_says_of_the_nodes_it_ended(
+    tmp_path: Path,
+) -> None:
+    ended = b"2026-01-01 00:00:07 INFO step 1\n[ModelArts Service Log][end] exit code 143\n"
+    failed = b"2026-01-01 00:00:08 INFO step 1\nTraceback (most recent call last):\n  File x\nValueError: loss is NaN\n"
+    logs = write(tmp_path, ended, b"2026-01-01 00:00:09 ERROR lost rank 2\n", failed)
+
+    errors = in_order({each.node: each for each in first_errors(logs)})
+
+    assert [(error.line.node, error.rank, error.at and error.at.second) for error in errors] == [
+        (2, None, 8),
+        (1, None, 9),
+        (0, None, 7),
+    ]
+
+
 def test_errors_far_behind_the_first_one_are_not_searched_for(tmp_path: Path) -> None:
     step = b"step of a run that goes on and on\n"
     logs = write(tmp_path, b"[rank0]: ERROR a\n" + step * (2 * AFTER_BYTES // len(step)) + b"[rank1]: ERROR b\n")

@@ -1,7 +1,8 @@
 """`aisbench logs`: logs as they are, or lines as the run's page shows them."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,10 @@ from aisbench_core.cli.options import command
 from aisbench_core.errors import DamagedLedger
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from aisbench_core.logs.lines import Line, LineFilter
+    from aisbench_core.logs.searching import NodeHits
     from aisbench_core.wiring import Core
 
 
@@ -136,9 +140,12 @@ def _text(line: "Line", choice: _Choice) -> str:
 
 
 def _plain(line: "Line") -> dict[str, object]:
+    return _plain_time(line.at) | display.pick(line, "node", "offset", "level", "is_system", "text")
+
+
+def _plain_time(at: "datetime | None") -> dict[str, object]:
     """`at` is no time of ours: the line does not say in which time zone it is."""
-    at = line.at.isoformat() if line.at else None
-    return {"at": at} | display.pick(line, "node", "offset", "level", "is_system", "text")
+    return {"at": at.isoformat() if at else None}
 
 
 def _print_hits(core: "Core", run_id: str, choice: _Choice) -> None:
@@ -147,9 +154,8 @@ def _print_hits(core: "Core", run_id: str, choice: _Choice) -> None:
 
     pattern = LogPattern(choice.grep or choice.regex, is_regex=bool(choice.regex))
     found = []
-    for hits in core.logs.search(run_id, pattern, choice.nodes, choice.wanted, most_lines=MOST_COUNTED):
-        if not hits.is_done:
-            continue
+    results = core.logs.search(run_id, pattern, choice.nodes, choice.wanted, most_lines=MOST_COUNTED)
+    for hits in _by_node(results, core.logs.sizes(run_id, choice.nodes)):
         if choice.as_json:
             lines = [_plain(line) for line in hits.lines]
             found.append(display.pick(hits, "node", "count", "has_more") | {"lines": lines})
@@ -159,7 +165,19 @@ def _print_hits(core: "Core", run_id: str, choice: _Choice) -> None:
         if hits.has_more:
             display.message(f"node {hits.node}: more than {hits.count:,} lines match; these are the first")
     if choice.as_json:
-        click.echo(display.to_json(sorted(found, key=lambda node: str(node["node"]).zfill(9))))
+        click.echo(display.to_json(found))
+
+
+def _by_node(results: "Iterable[NodeHits]", nodes: Iterable[int]) -> "Iterator[NodeHits]":
+    """What was found in each whole log, in the order of nodes: two are searched at a time, and either may be first."""
+    done: dict[int, NodeHits] = {}
+    awaited = deque(sorted(nodes))
+    for hits in results:
+        if hits.is_done:
+            done[hits.node] = hits
+        while awaited and awaited[0] in done:
+            yield done.pop(awaited.popleft())
+    yield from (done[node] for node in sorted(done))  # of logs that came or went meanwhile
 
 
 def _print_first_errors(core: "Core", run_id: str, as_json: bool) -> None:
@@ -169,10 +187,12 @@ def _print_first_errors(core: "Core", run_id: str, as_json: bool) -> None:
     columns: display.Columns[RankError] = {
         ">node": lambda error: str(error.line.node),
         ">rank": lambda error: display.value(error.rank),
-        "at": lambda error: display.value(error.line.at),
+        "at": lambda error: display.value(error.at),
         "error": lambda error: error.cause,
     }
-    plain = [{"rank": error.rank, "cause": error.cause, "line": _plain(error.line)} for error in errors]
+    plain = [
+        display.pick(error, "rank", "cause") | _plain_time(error.at) | {"line": _plain(error.line)} for error in errors
+    ]
     display.result(plain, as_json, lambda: display.table_of(errors, columns) if errors else "no errors")
 
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 
 import streamlit as st
 
@@ -124,6 +125,6 @@ def _show_errors(errors: Sequence[RankError], unfinished: int) -> None:
         owner = t("log.node", node=line.node) if rank is None else t("log.rank", node=line.node, rank=rank)
         return Prefix(f"{line.at:%H:%M:%S} {owner}" if line.at else owner, _address(line))
 
-    lines = [Line(e.line.node, e.line.offset, e.cause, e.line.at, e.line.level, e.line.is_system) for e in errors]
+    lines = [replace(error.line, text=error.cause, at=error.at) for error in errors]
     with st.container(height=lines_height(lines, HEIGHT)):
         st.html(lines_html(lines, t("log.first_errors"), prefix=prefix))
