@@ -185,7 +185,7 @@ def test_a_failed_run_says_why_and_a_completed_one_leads_on(open_page: OpenPage,
 
     failed, done = open_page("live", run=FAILED_RUN), open_page("live", run=DONE_RUN)
 
-    assert "throughput\\_3.json holds nan" in failed.error[0].value
+    assert "throughput\\_3.json holds nan" in texts(failed)
     assert "Show on the leaderboard" in texts_of_links(done)
 
 

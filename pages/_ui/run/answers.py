@@ -30,7 +30,10 @@ def show_answers(now: RunSnapshot) -> None:
         if not run.state.is_terminal:
             # So that one sees that the page still updates.
             st.caption(t("live.updated", at=when(core().clock(), "%H:%M:%S")))
-    cards.show_detail(run)
+    if run.state is RunState.FAILED:  # the explanation above says why; the platform may name another rank than the first
+        st.caption(plain(t.message(run.detail)))
+    else:
+        cards.show_detail(run)
     show_queue(run, now.details)
     health.show_alerts(now)
     if not (run.state.is_terminal or run.state is RunState.RUNNING):  # how far a training is has an answer of its own
