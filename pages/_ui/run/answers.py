@@ -30,7 +30,7 @@ def show_answers(now: RunSnapshot) -> None:
         if not run.state.is_terminal:
             # So that one sees that the page still updates.
             st.caption(t("live.updated", at=when(core().clock(), "%H:%M:%S")))
-    if run.state is RunState.FAILED:  # the explanation above says why; the platform may name another rank than the first
+    if run.state is RunState.FAILED:  # the explanation above says why
         st.caption(plain(t.message(run.detail)))
     else:
         cards.show_detail(run)
