@@ -43,6 +43,8 @@ times.
 * *Logs*: 512 files of 20 MB, without an index. The hit is in the last file, which is read last; the files are in the
   page cache: the search is measured, not the disk. Line by line is `for line in file` in Python, extrapolated
   from 16 files.
+* *Viewers*: browsers that keep the page of a running job open, each with its own web socket, while the job prints
+  a step every second; the age is the time between two drawings of the answers, and of the log, on one screen.
 * *Region*: what its page and `aisbench region` ask first, from a sandbox that waits 20 ms before each answer; memory
   is what Python objects take at most.
 """

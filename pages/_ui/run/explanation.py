@@ -9,25 +9,18 @@ from aisbench_core.model import FieldDifference
 from pages._ui.configure import drafts
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import errors_shown, plain, show_error
+from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.words import t
-
-SECONDS = 10.0  # a run that hangs has a log of its own
 
 _COLOURS = {Confidence.CERTAIN: "green", Confidence.LIKELY: "blue", Confidence.POSSIBLE: "orange"}
 
 
-def show_explanation(run_id: str, *, ended: bool) -> None:
+def show_explanation(run_id: str) -> None:
     """The explanation of a run that failed or hangs; nothing for others, such as those that a person stopped."""
-    st.fragment(_explain, run_every=None if ended else SECONDS)(run_id)
-
-
-def _explain(run_id: str) -> None:
-    with errors_shown():
-        found = core().causes.explain(run_id)
-        if found.situation in (Situation.FAILED, Situation.HANGING):
-            with st.container(border=True, key="cause"):
-                _show(found)
+    found = core().causes.explain(run_id)
+    if found.situation in (Situation.FAILED, Situation.HANGING):
+        with st.container(border=True, key="cause"):
+            _show(found)
 
 
 def _show(found: Explanation) -> None:

@@ -15,7 +15,7 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.words import t
 
-SECONDS = 2.5
+SECONDS = 4.0
 LINES = 300
 HEIGHT = 420
 

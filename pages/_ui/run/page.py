@@ -54,26 +54,31 @@ def _show_sections(run: Run) -> None:
 
     A section that changes while the run is under way is a fragment of its own here, or a part of `_under_way`."""
     ended, run_id = run.state.is_terminal, run.run_id
-    explanation.show_explanation(run_id, ended=ended)
     st.fragment(_under_way, run_every=None if ended else SECONDS)(run_id, ended)
     parameters.show_parameters(run)
     files.show_directories(run)
     log.show_log(run)
-    st.fragment(health.show_node_metrics, run_every=None if ended else METRICS_SECONDS)(run_id)
-    if not ended:
-        st.fragment(show_live_ranks, run_every=METRICS_SECONDS)(run)
-    st.fragment(scalars.show_scalars, run_every=None if ended else METRICS_SECONDS)(run_id)
+    st.fragment(_measured, run_every=None if ended else METRICS_SECONDS)(run, ended)
     if ended:  # they are collected with the result
         card_metrics.show_card_metrics(run)
 
 
+def _measured(run: Run, ended: bool) -> None:
+    """In one fragment: each redraw has a price of its own, and a console has many viewers."""
+    health.show_node_metrics(run.run_id)
+    if not ended:
+        show_live_ranks(run)
+    scalars.show_scalars(run.run_id)
+
+
 def _under_way(run_id: str, had_ended: bool) -> None:
-    """The state, the four answers, and what is wrong with the run, as of now."""
+    """Why it failed or hangs, the state, the four answers, and what is wrong with the run, as of now."""
     with errors_shown():
         now = snapshot(run_id)
         # A fragment cannot change its own pace, nor the buttons above it: the page is drawn once more.
         if now.run.state.is_terminal and not had_ended:
             st.rerun()
+        explanation.show_explanation(run_id)
         answers.show_answers(now)
         causes.show_causes(now)
         if now.run.state.is_terminal:

@@ -1,0 +1,71 @@
+"""How old the page of a running job gets on many screens at once, on one console that also follows the job."""
+
+import asyncio
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.model import Run, RunState
+from aisbench_core.running import run_paths
+from tests.bench import figures
+from tests.bench.viewers import look_together
+from tests.browser.console_process import ConsoleProcess
+from tests.flow.following import GOOD, Bench, bench_on
+from tests.sandbox_process import SandboxProcess
+
+SECONDS = 30.0
+MOST_AGE_S = 5.0
+
+
+@contextmanager
+def growing_log(bench: Bench, run: Run) -> Iterator[None]:
+    """A job that prints a step every second."""
+    cloud, ended = bench.objects(), threading.Event()
+    logs = [stat.path for stat in cloud.list(run_paths.log_path(run, bench.core.regions.profile("sandbox")))]
+
+    def write() -> None:
+        text = ""
+        for step in range(100_000):
+            text += f'aisbench: progress {{"step": {step}, "of": 100000, "loss": 1.5, "throughput": 100}}\n'
+            for log in logs:
+                cloud.put(log, text.encode())
+            if ended.wait(1.0):
+                return
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    yield
+    ended.set()
+    thread.join(10.0)
+
+
+@pytest.mark.parametrize("viewers", [20, 60])
+def test_a_page_of_a_running_job_is_fresh_on_many_screens(
+    sandbox: SandboxProcess, tmp_path: Path, viewers: int
+) -> None:
+    sandbox.script(by="hold", log="step 1\n", outputs=GOOD)
+    bench = bench_on(sandbox, tmp_path / "data")
+    run = bench.follow(bench.launch(), RunState.RUNNING)
+    console = ConsoleProcess.start(tmp_path / "data")
+    try:
+        with growing_log(bench, run):
+            seen = asyncio.run(look_together(console.url, "live", {"run": run.run_id}, viewers, SECONDS))
+            all_open = time.monotonic() - SECONDS
+    finally:
+        console.stop()
+    ages = sorted(age for viewer in seen for age in viewer.ages(all_open))
+    reruns = sum(len([at for at in times if at >= all_open]) for viewer in seen for times in viewer.drawn.values())
+    oldest = ages[int(len(ages) * 0.99)]
+    errors = [error for viewer in seen for error in viewer.errors]
+    figures.put(
+        f"Run page of a running job, {viewers} viewers: age of answers and log, 99 % of them",
+        f"{oldest:.1f} s (median {statistics.median(ages):.1f} s, {reruns / SECONDS:.0f} redraws/s)",
+        f"{MOST_AGE_S:g} s",
+    )
+    assert errors == []
+    assert statistics.median(ages) <= MOST_AGE_S
