@@ -121,7 +121,7 @@ def test_a_killed_console_comes_back_with_the_run_and_the_page_reconnects(
 
     expect(visit.page.locator('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')).to_be_visible()
     visit.settle()
-    expect(visit.page.get_by_role("heading", level=1)).to_contain_text(run_id)
+    expect(visit.page.get_by_text(run_id).first).to_be_visible()
     expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
     expect(visit.page.get_by_role("alert").filter(has_text="No follower is running")).to_have_count(0)
 

@@ -41,7 +41,7 @@ def test_a_run_that_is_named_has_that_name_on_its_page_and_in_lists(open_page: O
     app.button(key="annotation-save").click().run()
 
     assert before.startswith("mindspore")
-    assert app.title[0].value == f"fans at \\[80 %\\](x) · {DONE_RUN}"
+    assert app.title[0].value == "fans at \\[80 %\\](x)"
     assert any("fans at" in link.label for link in open_page("runs", q=DONE_RUN).page_link)
     assert "named: fans at" in str(app.dataframe[0].value)
 

@@ -41,7 +41,7 @@ def test_one_run_is_shown_by_its_link(open_page: OpenPage, used: Path, run_id: s
     app = open_page("live", run=run_id)
 
     assert not app.exception
-    assert run_id in app.title[0].value
+    assert run_id in texts(app)
 
 
 def test_a_run_that_does_not_exist_is_a_sentence(open_page: OpenPage) -> None:

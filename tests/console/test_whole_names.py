@@ -28,6 +28,7 @@ WHOLE_IN = {
     "leaderboard/chart.py": "the bar's tooltip",
     "leaderboard/tv.py": "the Leaderboard: nobody points at a wall screen",
     "runs/recorded.py": "the title's tooltip, and record.json",
+    "runs/scalars.py": "the title's tooltip; of damaged files, the run's folder",
     "runs/validity.py": "record.json: these are sentences of 600 letters",
     "scaling/choice.py": "a line below the field",
     "shell/filters.py": "the badge's tooltip",

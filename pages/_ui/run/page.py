@@ -39,9 +39,9 @@ def show_run(run_id: str) -> None:
         show_recorded(recorded)
         return
     run = ledger_answer(core().ledger.get, run_id)
-    title.title(plain(cards.run_title(run)))
+    title.title(plain(core().run_names.of([run])[run.run_id]))
     title_tab(cards.tab_title(run))
-    st.caption(f"{plain(cards.run_facts(run))} · {cards.started_text(run)}")
+    st.caption(" · ".join((run.run_id, plain(cards.run_facts(run)), cards.started_text(run))))
     reproduce.show_original(run_id)
     reproduce.show_resumed(run)
     _show_actions(run)

@@ -13,6 +13,7 @@ from aisbench_core.tensorboards import INSTALL, is_installed
 from pages._ui.shell import charts, url
 from pages._ui.shell.core import core, tensorboards
 from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.formats import whole_name
 from pages._ui.shell.words import t
 
 PAGE = 12  # charts
@@ -36,7 +37,7 @@ def show_scalars(run_id: str) -> None:
         shown = sorted(tags, key=lambda curves: (curves[0].group, curves[0].tag))[pages.offset : pages.offset + PAGE]
         for group, members in groupby(shown, key=lambda curves: curves[0].group):
             if len(read.groups) > 1 and group:
-                st.subheader(plain(clipped(group, 80)))
+                st.subheader(plain(clipped(group, 80)), help=whole_name(group, 80))
             _show_group(list(members))
         pages.show()
         _show_notes(read)
@@ -66,12 +67,12 @@ def _show_group(tags: Sequence[Sequence[TrainingCurve]]) -> None:
 
 
 def _show_tag(curves: Sequence[TrainingCurve]) -> None:
-    tag = plain(clipped(curves[0].tag, 80))
+    tag, whole = plain(clipped(curves[0].tag, 80)), whole_name(curves[0].tag, 80)
     not_finite = sum(curve.not_finite for curve in curves)
     if len(curves) == 1 and (last := curves[0].last):
-        st.markdown(t("scalars.last", tag=tag, value=number(last.value), step=f"{last.step:,}"))
+        st.markdown(t("scalars.last", tag=tag, value=number(last.value), step=f"{last.step:,}"), help=whole)
     else:
-        st.markdown(f"**{tag}**")
+        st.markdown(f"**{tag}**", help=whole)
     drawn = [curve for curve in curves if curve.points][:MAX_LINES]
     if drawn:
         charts.draw(_chart(drawn), text=t("charts.scalar", tag=tag))
