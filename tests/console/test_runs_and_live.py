@@ -286,7 +286,7 @@ def test_a_run_says_how_far_it_is_how_fast_and_when_it_ends(open_page: OpenPage,
 
     app = open_page("live", run=RETRYING_RUN)
 
-    assert "No progress in the log yet" in texts(before)
+    assert "No progress in the log" in texts(before)
     shown = texts(app)
     assert "Step **6** of 12 · epoch **1** of 2" in shown
     assert "**4,000** · loss **1.9** · :small[estimated from 8 of 16 cards]" in shown

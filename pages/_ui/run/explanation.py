@@ -54,7 +54,7 @@ def _show_advice(cause: Cause) -> None:
     st.markdown(t("cause.advice", advice=plain(t.message(cause.advice))))
     if cause.links:
         links = " · ".join(f"[{plain(t.message(link.title))}]({link.url})" for link in cause.links)
-        st.caption(t("cause.links", links=links))
+        st.markdown(t("cause.links", links=links))  # a caption is too pale for links
 
 
 def _show_correction(found: Explanation) -> None:
