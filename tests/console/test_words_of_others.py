@@ -30,7 +30,7 @@ def test_a_page_tells_what_a_job_died_of_in_its_own_words(open_page: OpenPage, d
 
     app = open_page("live", run="r-1", lang="zh")
 
-    assert app.error[0].value == plain(f"作业以 Failed 结束；{said}")
+    assert plain(f"作业以 Failed 结束；{said}") in [caption.value for caption in app.caption]
     told_rows = [cell for table in app.dataframe for cell in table.value.astype(str).to_numpy().ravel()]
     assert f"失败：作业以 Failed 结束；{said}" in told_rows
 

@@ -1,6 +1,7 @@
 """Pickers beside fields: a directory, pool, engine or image of the region fills the field by a click."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -118,8 +119,8 @@ def _show_images(key: str, profile: str, store: Store) -> None:
     way: tuple[str, ...] = st.session_state.get(position, ())
     if way:
         st.code("/".join(way), language=None, wrap_lines=True)
-        arguments: tuple[Any, ...] = (position, way[:-1])
-        st.button(t("picker.up"), key=f"{key}-up", icon=":material/arrow_upward:", on_click=go_to, args=arguments)
+        up = (position, way[:-1])
+        st.button(t("picker.up"), key=f"{key}-up", icon=":material/arrow_upward:", on_click=go_to, args=up)
     resources = core().region_resources
     queries = (resources.organisations, resources.repositories, resources.versions)
     offered = _answered(queries[len(way)], profile, *way) or ()
@@ -128,11 +129,11 @@ def _show_images(key: str, profile: str, store: Store) -> None:
     pages = url.Pages(f"{key}-page", len(offered), CHOICES)
     for item in offered[pages.offset : pages.offset + CHOICES]:
         name = item.tag if isinstance(item, ImageVersion) else item.name
-        call: Callable[..., None] = go_to
-        arguments = (position, (*way, name))
+        with_name = partial(st.button, plain(name), key=f"{key}-to-{name}", type="tertiary")
         if isinstance(item, ImageVersion):
-            call, arguments = choose_value, (key, item.image, store)
-        st.button(plain(name), key=f"{key}-to-{name}", type="tertiary", on_click=call, args=arguments)
+            with_name(on_click=choose_value, args=(key, item.image, store))
+        else:
+            with_name(on_click=go_to, args=(position, (*way, name)))
     pages.show()
 
 

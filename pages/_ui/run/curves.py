@@ -93,7 +93,7 @@ def _curve(
     line = named("points").mark_line(point=len(rows) < 40).encode(x=x, y=y, tooltip=tips)
     if band is None:
         return compiled(line.properties(height=height, title=title), {"points": rows}, title)
-    area = named("band").mark_rect(opacity=0.18).encode(y=alt.Y("low:Q", title=None), y2="high:Q")
+    area = named("band").mark_rect(opacity=0.18).encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"))
     tables: Tables = {"points": rows, "band": [{"low": band.lower, "high": band.upper}]}
     return compiled(alt.layer(area, line).properties(height=height, title=title), tables, title)
 

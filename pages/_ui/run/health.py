@@ -114,7 +114,7 @@ def _range(used: Sequence[MetricSample], lowest: int) -> tuple[Any, Tables]:
         for sample in used
         if sample.node == lowest
     ]
-    area = named("nodes").mark_area(opacity=0.2).encode(x=_x(), y=alt.Y("low:Q", title=None), y2="high:Q")
+    area = named("nodes").mark_area(opacity=0.2).encode(x=_x(), y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"))
     middle = named("nodes").mark_line().encode(x=_x(), y=_y())
     dashed = named("idlest").mark_line(strokeDash=[4, 3])
     dashed = dashed.encode(x=_x(), y=_y(), tooltip=[alt.Tooltip("node:N", title="")])

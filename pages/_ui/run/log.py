@@ -1,7 +1,6 @@
 """The log workbench: lines of one node or all, as they are written or around a time, and what they are filtered by."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from aisbench_core.model import Run
 from pages._ui.run.log_hits import show_first_errors, show_hits
 from pages._ui.run.log_lines import lines_html
 from pages._ui.shell import url
+from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.words import t
@@ -115,10 +115,10 @@ def _show_ways(view: LogView, nodes: Sequence[int] | None) -> None:
         for name, line, more in (("older", 0, view.older), ("newer", -1, view.newer)):
             target = _target(view, line, nodes) if more else None
             if target:
-                st.button(t(f"log_move.{name}"), key=f"log-{name}", on_click=partial(_go, target))
+                st.button(t(f"log_move.{name}"), key=f"log-{name}", on_click=_go, args=(target,))
         if _is_placed():
             st.button(
-                t("log.latest"), key="log-latest", on_click=partial(_go, {}), icon=":material/vertical_align_bottom:"
+                t("log.latest"), key="log-latest", on_click=_go, args=({},), icon=":material/vertical_align_bottom:"
             )
 
 
@@ -129,6 +129,7 @@ def _target(view: LogView, index: int, nodes: Sequence[int] | None) -> Mapping[s
     return {AT: times[index].isoformat(" ")} if times and view.by_time else None
 
 
+@whole
 def _go(target: Mapping[str, str]) -> None:
     for name in (AT, OFFSET):
         st.query_params.pop(name, None)
