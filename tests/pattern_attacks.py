@@ -47,7 +47,7 @@ class UsedPattern:
         """CPU seconds of this thread; other programs on the machine do not count."""
         subject: Any = text.encode("utf-8", "replace") if isinstance(self.pattern.pattern, bytes) else text
         call: Callable[..., object] = getattr(self.pattern, self.method)
-        arguments = ("", subject) if self.method in ("sub", "subn") else (subject,)
+        arguments = (subject[:0], subject) if self.method in ("sub", "subn") else (subject,)
         start = time.thread_time()
         found = call(*arguments)
         if self.method == "finditer":

@@ -21,7 +21,7 @@ MOST_RECORD = 1024 * 1024
 
 # As TensorBoard and MindInsight choose their files.
 _TENSORBOARD = "tfevents"
-_MINDSPORE = re.compile(r".*\.summary\.\d+.*_MS", re.DOTALL)
+_MINDSPORE, _MINDSPORE_END = re.compile(r"\.summary\.\d"), "_MS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def is_event_file(name: str) -> bool:
 
 def is_mindspore(name: str) -> bool:
     """Whether it is MindSpore's, whose events have fields of their own."""
-    return _MINDSPORE.fullmatch(name) is not None
+    return name.endswith(_MINDSPORE_END) and _MINDSPORE.search(name) is not None
 
 
 def iter_records(path: Path, start: int = 0) -> Iterator[Record]:

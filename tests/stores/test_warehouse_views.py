@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from aisbench_core.model import CardSample, Event, Level, MetricSample, Mode, RunAttempt, RunRecord
+from aisbench_core.model import CardSample, Event, JobTask, Level, MetricSample, Mode, RunAttempt, RunRecord
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.open.queries import Query, executed
@@ -38,7 +38,7 @@ def every_sort() -> list[RunRecord]:
                 events=(Event("told", a.T0, "console", Level.INFO, "launched", "ann"),),
             ),
             card_samples=(CardSample(a.T0, 0, 3, "power", 93.6),),
-            attempts=(RunAttempt(1, a.T0, last_words=("step 7",)),),
+            attempts=(RunAttempt(1, a.T0, last_words=("step 7",), tasks=(JobTask("worker-0", "10.0.0.1", "node-a"),)),),
         ),
     ]
 
