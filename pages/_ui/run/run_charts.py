@@ -29,7 +29,7 @@ def compiled(chart: Any, tables: Tables, text: str) -> RunChart:
     colour = ink()  # Streamlit's own axes are too pale to read
     axis, legend = alt.AxisConfig(labelColor=colour, titleColor=colour), alt.LegendConfig(labelColor=colour)
     # Above the chart, where there is room for all of it; beside the axis a long one is cut.
-    title = alt.TitleConfig(color=colour, anchor="start", fontSize=12, fontWeight="normal")
+    title = alt.TitleConfig(color=colour, anchor="start", fontSize=12, fontWeight="normal", offset=4)
     chart.config = alt.Config(axis=axis, legend=legend, title=title)
     # As in charts.draw: a check against Altair's schema takes as long as all the rest.
     return RunChart(chart.to_dict(validate=False), {name: _arrow(rows) for name, rows in tables.items()}, text)
