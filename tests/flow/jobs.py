@@ -3,13 +3,14 @@
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.model import JobRequest, JobStatus, RunSpec
 from aisbench_core.settings import Profile, Settings, find_credentials
+from aisbench_core.summaries.event_files import is_event_file
 from tests.sandbox_process import SandboxProcess
 
 LONGEST_SECONDS = 180.0
@@ -47,8 +48,9 @@ class Region:
         return self._ended(created.job_id), f"{start}/out/"
 
     def written(self, directory: str) -> Mapping[str, str]:
-        """Every object of an OBS directory with its text, by its path below the directory."""
-        paths = [stat.path for stat in self.objects.list(directory) if not stat.path.endswith("/")]
+        """Every object of an OBS directory with its text, by its path below the directory; event files have none."""
+        listed = (stat.path for stat in self.objects.list(directory) if not stat.path.endswith("/"))
+        paths = [path for path in listed if not is_event_file(PurePosixPath(path).name)]
         found = self.objects.read_many(paths)
         return {path.removeprefix(directory): content.decode() for path, content in sorted(found.items())}
 

@@ -30,6 +30,8 @@ def test_two_nodes_of_two_cards_train_one_network_on_made_up_images(real_sandbox
         "accuracy_0.json",
         "ranksize.json",
         "rehearsal.json",
+        "steps_0.jsonl",
+        "steps_1.jsonl",
         *[f"throughput_{rank}.json" for rank in range(4)],
     ]
     assert results["ranksize.json"] == "4"
