@@ -79,6 +79,18 @@ class SeriesNotFound(AisbenchError):
     """No series has that id."""
 
 
+class NotAllowed(AisbenchError):
+    """The actor lacks the role that this needs."""
+
+
+class TokenRefused(AisbenchError):
+    """A token is unknown, expired or revoked."""
+
+
+class TokenNotFound(AisbenchError):
+    """No token has that id."""
+
+
 class StaleRun(AisbenchError):
     """The run was changed by somebody else since it was read."""
 

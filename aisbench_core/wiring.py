@@ -39,6 +39,7 @@ from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.running.ledger_tokens import TokenLedger
 from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.running.runs import Launches, Runs
@@ -46,6 +47,7 @@ from aisbench_core.series.service import SeriesService
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
 from aisbench_core.storage import Storage, warehouse_location
 from aisbench_core.system.systems import Systems
+from aisbench_core.tokens.service import Tokens
 from aisbench_core.upstream.configs.service import Configs
 from aisbench_core.upstream.packages.service import Packages
 from aisbench_core.warehouse import Warehouse
@@ -72,6 +74,7 @@ class Core:
         self.clock = clock
         self.ledger = ledger
         self.watches = WatchLedger(ledger)
+        self.tokens = Tokens(TokenLedger(ledger), clock)
         self.warehouse = warehouse
         self.workloads = workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
         self.regions = regions = Regions(settings, interactive)

@@ -16,7 +16,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "sqlite3": frozenset(
         {
             "aisbench_core/mlflow",
-            *(f"aisbench_core/running/ledger{part}.py" for part in ("", "_file", "_schema", "_series")),
+            *(f"aisbench_core/running/ledger{part}.py" for part in ("", "_file", "_schema", "_series", "_tokens")),
         }
     ),
     "re2": frozenset({"aisbench_core/progress/patterns.py"}),
@@ -118,7 +118,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.liveness",
         "aisbench_core.tensorboards",
         "aisbench_core.report.words",
-        "aisbench_core.system",
+        *("aisbench_core.system", "aisbench_core.tokens.token"),
         *(f"aisbench_core.statistics.{name}" for name in ("amdahl", "difference", "summary")),
         *(
             "aisbench_core.warehouse",
@@ -141,7 +141,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
             for name in ("progress", "report", "reproducing", "rulesets", "run_names", "running", "series", "storage")
         ),
         *(f"aisbench_core.{name}" for name in ("region_files", "region_resources", "regions")),
-        *(f"aisbench_core.{name}" for name in ("system", "upstream", "warehouse")),
+        *(f"aisbench_core.{name}" for name in ("system", "tokens", "upstream", "warehouse")),
         *BELOW,
     ),
     "aisbench_core/storage.py": (
@@ -227,10 +227,11 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         ),
         "aisbench_core.results",
         *(f"aisbench_core.{name}" for name in ("running", "progress.points", "progress.watch")),
-        *("aisbench_core.preflight", "aisbench_core.summaries"),
+        *("aisbench_core.preflight", "aisbench_core.summaries", "aisbench_core.tokens.token"),
         "aisbench_core.regions",
         *BELOW,
     ),
+    "aisbench_core/tokens": ("aisbench_core.running.ledger_tokens", "aisbench_core.tokens", *BELOW),
     "aisbench_core/liveness": ("aisbench_core.liveness", *BELOW),
     "aisbench_core/progress": (
         *("aisbench_core.authoring", "aisbench_core.liveness", "aisbench_core.progress", "aisbench_core.regions"),

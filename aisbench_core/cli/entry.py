@@ -27,6 +27,7 @@ from aisbench_core.cli import (
     warehouse,
 )
 from aisbench_core.cli.annotations import commands as annotations
+from aisbench_core.cli.api import tokens
 from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.logs import commands as logs
@@ -98,7 +99,8 @@ for _command in (
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,
-    installation.workloads, installation.profiles, installation.health, installation.doctor, serving.serve,
+    installation.workloads, installation.profiles, installation.health, installation.doctor, tokens.token,
+    serving.serve,
 ):  # fmt: skip
     main.add_command(_command)
 

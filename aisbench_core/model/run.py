@@ -233,16 +233,20 @@ class WayIn(StrEnum):
 
     CONSOLE = "console"
     CLI = "cli"
+    API = "api"
     FOLLOWER = "follower"
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who makes a change. `name` is what runs, events and annotations record."""
+    """Who makes a change. `name` is what runs, events and annotations record.
+
+    `read_only`: reads what its roles may read, and changes nothing."""
 
     name: str
     roles: frozenset[Role]
     via: WayIn
+    read_only: bool = False
 
 
 def local_actor(name: str, via: WayIn) -> Actor:

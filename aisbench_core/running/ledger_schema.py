@@ -5,8 +5,8 @@ import sqlite3
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 
-# One more with every change of what follows; ledgers of 1 to 6 are of development versions.
-VERSION = 7
+# One more with every change of what follows; ledgers of 1 to 7 are of development versions.
+VERSION = 8
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -38,6 +38,10 @@ TABLES = {
     " error_data text not null default '', sent_at text",
     # What the stall guard knows of a run; those that completed teach it how long their configuration is quiet.
     "watches": "run_id text primary key, configuration text not null, completed_at text, data text not null",
+    # The hash stands in for the secret, which is stored nowhere.
+    "tokens": "token_id text primary key, name text not null, role text not null, read_only integer not null,"
+    " secret_hash text not null, created_at text not null, created_by text not null, expires_at text not null,"
+    " revoked_at text, revoked_by text not null, last_used_at text",
 }
 
 INDEXES = {

@@ -19,7 +19,7 @@ from tests.actors import TESTER
 
 CHANGE = re.compile(
     r"bring|clean|collect_again|compact|create|delete|forget|keep|store_evaluations|launch|make|mark_baseline|merge|move|note|rebuild"
-    r"|remember|rename|rerun|resume|save|save_keys|save_profile|state|stop|tag|take_over|unmark_baseline"
+    r"|remember|rename|rerun|resume|revoke|save|save_keys|save_profile|state|stop|tag|take_over|unmark_baseline"
 )
 BY_THE_CORE = {
     "Systems.take_over": "Runs.create calls it, for whoever launches",

@@ -1,0 +1,1 @@
+"""Commands for programs that speak to the console: tokens and the API."""

@@ -1,0 +1,1 @@
+"""Access tokens: what a program shows where a person would sign in."""

@@ -1,0 +1,86 @@
+"""Makes, lists, revokes and checks tokens."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from aisbench_core.changes import log_change
+from aisbench_core.errors import AisbenchError, NotAllowed, TokenNotFound, TokenRefused
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, Clock, Role
+from aisbench_core.running.ledger_tokens import TokenLedger
+from aisbench_core.tokens.token import Token, TokenRequest, TokenState, TokenText
+
+# Each use would be a write that waits for the disk, and would empty what pages have cached of the ledger.
+USE_EVERY = timedelta(minutes=1)
+
+REFUSED = Message("this token opens nothing: it is misspelt, or of another console")
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens of this console. Threads may share it."""
+
+    ledger: TokenLedger
+    clock: Clock
+
+    def create(self, request: TokenRequest, actor: Actor) -> tuple[Token, TokenText]:
+        """Store a new token. Its text is returned this once. Raises NotAllowed for a role above the actor's own."""
+        _require_role(request.role, actor)
+        now, text = self.clock(), TokenText.new()
+        expires_at = now + timedelta(days=request.days)
+        token = Token(text.token_id, request.name, request.role, request.read_only, now, actor.name, expires_at)
+        self.ledger.add(token, text.hash)
+        log_change(actor, f"create token {token.token_id} of role {token.role} for {token.name}")
+        return token, text
+
+    def all(self) -> list[Token]:
+        """Every token, the newest first."""
+        return self.ledger.all()
+
+    def revoke(self, token_id: str, actor: Actor) -> Token:
+        """End a token for good, by its id or a unique prefix of it; one that was revoked stays as it is.
+
+        Raises TokenNotFound, and NotAllowed for a role above the actor's own."""
+        found = self.ledger.starting_with(token_id)
+        if len(found) != 1:
+            many = Message("several tokens start with {start!r}", start=token_id)
+            none = Message("there is no token {start!r}", start=token_id)
+            raise TokenNotFound(many if found else none, Message("`aisbench token list` lists them"))
+        _require_role(found[0].role, actor)
+        self.ledger.revoke(found[0].token_id, self.clock(), actor.name)
+        log_change(actor, f"revoke token {found[0].token_id}")
+        return self.ledger.starting_with(found[0].token_id)[0]
+
+    def authenticate(self, text: str) -> Token:
+        """The token of a text that a program sent. Raises TokenRefused, which says why only to who has the secret."""
+        sent = TokenText.parse(text)
+        stored = self.ledger.get(sent.token_id) if sent else None
+        if sent is None or stored is None or not sent.matches(stored[1]):
+            raise TokenRefused(REFUSED, Message("`aisbench token create` makes a new one"))
+        self._require_active(stored[0])
+        self._record_use(stored[0])
+        return stored[0]
+
+    def _require_active(self, token: Token) -> None:
+        hint = Message("`aisbench token create` makes a new one")
+        match token.state(self.clock()):
+            case TokenState.EXPIRED:
+                expired = Message("this token expired on {day}", day=f"{token.expires_at:%Y-%m-%d}")
+                raise TokenRefused(expired, hint)
+            case TokenState.REVOKED:
+                raise TokenRefused(Message("this token was revoked by {who}", who=token.revoked_by), hint)
+
+    def _record_use(self, token: Token) -> None:
+        now = self.clock()
+        if token.last_used_at is None or now - token.last_used_at >= USE_EVERY:
+            with suppress(AisbenchError):  # a full or read-only disk must not lock readers out
+                self.ledger.use(token.token_id, now)
+
+
+def _require_role(role: Role, actor: Actor) -> None:
+    if role not in actor.roles or actor.read_only:
+        raise NotAllowed(
+            Message("{who} may not make or revoke tokens of role {role}", who=actor.name, role=role),
+            Message("a token has at most the role of the person who makes it"),
+        )
