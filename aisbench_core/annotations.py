@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from aisbench_core.access import permitted
 from aisbench_core.errors import DamagedLedger, Problem, ResultError, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
@@ -51,6 +52,7 @@ class AnnotationService:
         here = {run_id: _read(folder) for run_id, folder in folders.items() if run_id not in stored}
         return {run_id: annotations.name for run_id, annotations in (here | {**stored}).items()}
 
+    @permitted
     def rename(self, run_id: str, name: str, actor: Actor) -> Annotations:
         """Give the run a name; an empty one brings the default back. Raises SpecError on an invalid name."""
         name = name.strip()
@@ -60,6 +62,7 @@ class AnnotationService:
         change = AnnotationChange(self.clock(), actor.name, AnnotationKind.NAME, name)
         return self._add(run_id, before, [change] if name != before.name else [], None)
 
+    @permitted
     def tag(self, run_id: str, add: Iterable[str], remove: Iterable[str], actor: Actor) -> Annotations:
         """Add and remove tags; what is already so is no change. Raises SpecError on an invalid tag."""
         before = self.of(run_id)
@@ -76,6 +79,7 @@ class AnnotationService:
         new = [AnnotationChange(now, actor.name, kind, tag) for kind, tags in changes for tag in sorted(tags)]
         return self._add(run_id, before, new, None)
 
+    @permitted
     def note(self, run_id: str, text: str, actor: Actor, since: datetime | None) -> Annotations:
         """Replace the note; an empty text removes it. `since`: the time of the note that the person saw.
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.addresses import proxy_for, split
 from aisbench_core.errors import ConfigError, ResultError
@@ -36,6 +37,7 @@ class Storage:
     files: RunFiles
     series: SeriesFiles
 
+    @permitted
     def rebuild(self, actor: Actor) -> Rebuilt:
         """Store all runs of this machine, and the plans of all series, again.
 
@@ -55,6 +57,7 @@ class Storage:
         self.warehouse.merging.restore(imported)
         return Rebuilt(count, tuple(unread.values()))
 
+    @permitted
     def move(self, to: str, data: str, on_progress: Progress, actor: Actor) -> Moved:
         """Copy everything into another warehouse, named as the setting `warehouse` names one. Can be repeated.
 
@@ -68,6 +71,7 @@ class Storage:
         log_change(actor, f"copy of the warehouse to {location}")
         return self.warehouse.move_to(Warehouse(location), on_progress)
 
+    @permitted
     def check(self, actor: Actor, *, mend: bool = False, on_progress: Progress = no_progress) -> IntegrityReport:
         """Recompute everything, and compare it with the records in this machine's run folders; lists damaged folders.
 
@@ -79,6 +83,7 @@ class Storage:
         damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
         return replace(report, damages=(*report.damages, *damages))
 
+    @permitted
     def compact(self, actor: Actor) -> Compacted:
         """Rewrite it without the space of deleted rows."""
         log_change(actor, "compaction of the warehouse")

@@ -47,6 +47,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
 """Libraries (and sqlite3) that belong to one part of the product, and where they may be imported."""
 
 _BELOW = (
+    "access",
     "changes",
     "documents",
     "errors",
@@ -295,6 +296,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/warehouse": (
+        "aisbench_core.access",
         "aisbench_core.liveness",
         "aisbench_core.changes",
         "aisbench_core.errors",
@@ -321,6 +323,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/settings.py": BELOW,
     "aisbench_core/documents.py": tuple(f"aisbench_core.{name}" for name in ("errors", "strict_yaml", "value_errors")),
     **{f"aisbench_core/{name}.py": () for name in ("strict_yaml", "value_errors")},
+    "aisbench_core/access": ("aisbench_core.access", "aisbench_core.errors", "aisbench_core.model"),
     "aisbench_core/changes.py": ("aisbench_core.model",),
     "aisbench_core/model": ("aisbench_core.model", "aisbench_core.value_errors"),
     "aisbench_core/errors.py": (),

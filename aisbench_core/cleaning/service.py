@@ -6,6 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from aisbench_core import formats
+from aisbench_core.access import permitted
 from aisbench_core.cleaning import folders
 from aisbench_core.cleaning.own_paths import overlap, own_directories
 from aisbench_core.cleaning.plans import CleaningPlan, Obstacle, RemovalItem
@@ -61,6 +62,7 @@ class Cleaning:
         """What was removed of a run, oldest first. Raises ResultError on a damaged account."""
         return read_removals(self._folder(run_id))
 
+    @permitted
     def clean(self, plan: CleaningPlan, actor: Actor, on_progress: OnProgress = lambda *_: None) -> list[Removal]:
         """Remove what a plan names, in its order; after an interruption, plan and clean again.
 

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from pydantic import TypeAdapter, ValidationError
 
+from aisbench_core.access import permitted
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, ObjectStore
@@ -154,6 +155,7 @@ class ResultImport:
 
     # --- storing ----------------------------------------------------------------------------------
 
+    @permitted
     def preview(self, results: Iterable[ParsedResult], choices: Choices, actor: Actor) -> list[Preview]:
         """What would be stored. Raises SpecError for impossible answers."""
         records.check(choices)
@@ -170,6 +172,7 @@ class ResultImport:
             previews.append(Preview(result, record, existing.find(result), duplicate_of, validity, failed))
         return previews
 
+    @permitted
     def save(
         self,
         results: Iterable[ParsedResult],
@@ -193,6 +196,7 @@ class ResultImport:
         """What `merge` would do; raises as it does."""
         return self._warehouse.merging.preview(database, self._rehearsed())
 
+    @permitted
     def merge(self, database: Path, on_progress: Progress, actor: Actor) -> MergeCounts:
         """Store every run of another console's warehouse file, or a snapshot of it, as a claim. Can be repeated.
 
@@ -208,6 +212,7 @@ class ResultImport:
         folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
         return read_record(folder.record, folder.metrics, folder.events)
 
+    @permitted
     def add_demo(self, actor: Actor) -> int:
         """Store the demo history as one import of rehearsals; returns the number of new runs."""
         require_writable(self._settings.data_dir)
@@ -225,6 +230,7 @@ class ResultImport:
         """One import, by its id or a unique prefix of it. Raises RunNotFound."""
         return self._warehouse.imports.get(import_id)
 
+    @permitted
     def remove_demo(self, actor: Actor) -> int:
         """Undo the import of the demo history; returns the number of runs, 0 if there is none."""
         run_ids = sorted(self._warehouse.starting_with([demo.PREFIX]))
@@ -232,6 +238,7 @@ class ResultImport:
         times = {row.imported_at for row in rows.values() if row.source == demo.SOURCE and row.imported_at}
         return sum(self.forget(self.get_import(at.strftime(ID)), actor) for at in sorted(times))
 
+    @permitted
     def forget(self, one: Import, actor: Actor, *, keep_remarks: bool = False) -> int:
         """Undo an import: remove its runs from the warehouse, and their folders; returns the number of runs.
 
@@ -276,6 +283,7 @@ class Columns:
             message = Message("{file} cannot be read", file=self._file)
             raise ConfigError(message, Message("delete it, and choose the meanings of columns again")) from None
 
+    @permitted
     def remember(self, mapping: Mapping[str, str], actor: Actor) -> None:
         """Store more meanings. Raises SpecError for an unknown one."""
         both = self.stored() | checked(mapping)

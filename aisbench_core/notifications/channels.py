@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 
 from aisbench_core import strict_yaml
+from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
 from aisbench_core.documents import parse_private, read_private
 from aisbench_core.errors import ConfigError, Problem, SpecError
@@ -132,6 +133,7 @@ class NotificationChannels:
             )
         return found
 
+    @permitted
     def save(self, channel: NotificationChannel, actor: Actor, *, replace: bool = False) -> None:
         """Add a channel. Raises ConfigError if there is another one of that name, unless it may be replaced."""
         require_writable(self._file.parent)
@@ -146,6 +148,7 @@ class NotificationChannels:
         log_change(actor, f"notification channel {channel.name} saved")
         self._write(stored | {channel.name: _plain(channel)})
 
+    @permitted
     def remove(self, name: str, actor: Actor) -> None:
         """Remove a channel. Raises ConfigError if there is none of that name."""
         require_writable(self._file.parent)

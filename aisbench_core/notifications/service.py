@@ -4,6 +4,7 @@ import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 
+from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message
@@ -57,6 +58,7 @@ class Notifications:
             error = raised
         self._log_once(error)
 
+    @permitted
     def test(self, name: str, actor: Actor) -> None:
         """Send a test to a channel now. Raises what keeps it from arriving."""
         channel, now = self.channels.get(name), self._clock()
@@ -65,11 +67,13 @@ class Notifications:
         news = News(f"test:{secrets.token_hex(4)}", NewsKind.COMPLETED, name, now, Message("Test"), text, {})
         self._sender.send(channel, Letter(news.news_id, [news], self._link), now)
 
+    @permitted
     def remove(self, name: str, actor: Actor) -> None:
         """Remove a channel, and what it was still to be sent. Raises ConfigError if there is none of that name."""
         self.channels.remove(name, actor)
         self.outbox.drop(name)
 
+    @permitted
     def retry(self, message_ids: Sequence[str], actor: Actor) -> None:
         """Try messages that were given up again, with all attempts."""
         log_change(actor, f"notifications tried again: {len(message_ids)}")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+from aisbench_core.access import permitted
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, ConfigError, RunNotFound
@@ -121,6 +122,7 @@ class Reproductions:
         )
         return ReproductionCheck(original, spec, chosen.name, compared)
 
+    @permitted
     def launch(self, check: ReproductionCheck, actor: Actor, token: str = "") -> Run:
         """Launch the checked spec; the new run records which run it reproduces. Raises SpecError as a launch does."""
         return self.runs.launch(check.spec, check.profile, actor, token, check.original.run_id)

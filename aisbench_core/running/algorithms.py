@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from aisbench_core.access import permitted
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, OnProgress
@@ -35,6 +36,7 @@ class Algorithms:
         """One algorithm. Raises CloudNotFound."""
         return self.interactive(profile).training.algorithm(algorithm_id)
 
+    @permitted
     def create(self, spec: RunSpec, profile: str, actor: Actor, on_progress: OnProgress) -> Algorithm:
         """Upload the spec's code, and create an algorithm that runs it as the spec says.
 
@@ -56,6 +58,7 @@ class Algorithms:
             upload(cloud.objects, code, path, run_paths.shared_path(cloud.profile), on_progress)
         return cloud.training.create_algorithm(_request(name, spec, path))
 
+    @permitted
     def delete(self, profile: str, algorithm: Algorithm, actor: Actor) -> None:
         """Delete an algorithm; its code stays in OBS, and jobs that were created from it stay."""
         log_change(actor, f"delete algorithm {algorithm.name} ({algorithm.algorithm_id}) of profile {profile}")

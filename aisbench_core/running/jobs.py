@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from aisbench_core.access import permitted_for
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, TrainingService
 from aisbench_core.errors import (
@@ -26,6 +27,11 @@ NOT_WAITING = Message("only a run that waits in a dedicated pool has a priority 
 HIGHEST_DENIED = Message(
     "priority 3 needs the permission modelarts:trainJob:setHighPriority: ask the account's administrator, or set 2"
 )
+
+
+def _launched_by(job: RegionJob, **_: object) -> str:
+    """Whose job it is; "" if this console did not launch it."""
+    return job.run.created_by if job.run else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,7 @@ class Jobs:
             raise _no_job(name, version, named)
         return self._with_runs([match])[0]
 
+    @permitted_for(_launched_by)
     def stop(self, profile: str, job: RegionJob, actor: Actor, api: Api | None = None) -> None:
         """Stop a job. The job of one of our runs is stopped through that run, so that its results are collected."""
         if job.run is not None:
@@ -63,6 +70,7 @@ class Jobs:
             log_change(actor, f"stop job {job.status.name} of profile {profile}")
             self.interactive(profile, api).training.stop(job.status.job_id)
 
+    @permitted_for(lambda self, run_id, **_: self.ledger.get(run_id).created_by)
     def set_priority(self, run_id: str, priority: int, actor: Actor) -> Run:
         """Change the priority of a run whose job waits in a dedicated pool. Its spec stays as it was launched.
 
@@ -93,6 +101,7 @@ class Jobs:
         self.ledger.note(Event.by(actor, run.run_id, self.clock(), message))
         return run
 
+    @permitted_for(_launched_by)
     def delete(self, profile: str, job: RegionJob, actor: Actor, api: Api | None = None) -> None:
         """Delete an ended job; its output stays. Raises SpecError while it may still be running."""
         if not job.status.has_ended or (job.run and not job.run.state.is_terminal):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from aisbench_core.access import permitted, permitted_for
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SpecError, StaleRun, full_disks_named
@@ -89,6 +90,7 @@ class Runs:
     describe_system: Callable[[Run], int]
     clock: Clock
 
+    @permitted
     def launch(self, spec: RunSpec, profile: str, actor: Actor, token: str = "", reproduces: str = "") -> Run:
         """Store a new run. A token launches once: launching with it again returns the first run.
 
@@ -102,6 +104,7 @@ class Runs:
         spec = subject_of(spec, chosen, self.workloads).spec
         return self.create(spec, chosen, actor, lambda run, event: self.ledger.add(run, event, token), reproduces)
 
+    @permitted
     def create(self, spec: RunSpec, profile: Profile, actor: Actor, store: Store, reproduces: str = "") -> Run:
         """Create a run's folder, then store the run. The spec must have passed preflight."""
         require_writable(self.settings.data_dir)
@@ -112,6 +115,7 @@ class Runs:
             message = _launched(run, self.describe_system(run), reproduces)
             return store(run, Event.by(actor, run.run_id, now, message))
 
+    @permitted_for(lambda self, run_id, **_: self.ledger.get(run_id).created_by)
     def stop(self, run_id: str, actor: Actor) -> Run:
         """Request the end of a run; one that is ending or has ended stays as it is.
 
@@ -123,6 +127,7 @@ class Runs:
 
         return self._stop(run_id, actor, message, stopping)
 
+    @permitted_for(lambda self, run_id, **_: self.ledger.get(run_id).created_by)
     def stop_early(self, run_id: str, reason: Message, actor: Actor) -> Run:
         """Stop the job of a run that the search of its series gives up; one that has ended by itself stays as it is."""
         detail = Message("stopped by the search: {search_reason}", **{SEARCH_REASON: reason})
@@ -144,6 +149,7 @@ class Runs:
                 continue
         raise StaleRun(Message("run {run_id} changes too often", run_id=run_id), Message("try again"))
 
+    @permitted
     def collect_again(self, run_id: str, actor: Actor) -> Run:
         """Collect a failed run's results once more. Raises SpecError unless it failed after its job was created."""
         run = self.ledger.get(run_id)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from aisbench_core.access import permitted, permitted_for
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SeriesNotFound, SpecError
 from aisbench_core.job_secrets import JobSecrets
@@ -46,6 +47,13 @@ INTERNAL = Message("internal error: the traceback is in the log file; other seri
 Pool = tuple[str, str]
 
 
+def _created_by(self: "SeriesService", series_id: str, **_: object) -> str:
+    try:
+        return self.get(series_id).created_by
+    except SeriesNotFound:  # of another console
+        return self.matrix(series_id).series.created_by
+
+
 @dataclass(frozen=True, slots=True)
 class SeriesService:
     """All series of this console. Threads may share it; methods about one series raise SeriesNotFound."""
@@ -75,6 +83,7 @@ class SeriesService:
         rows = [row for row in draft.checked if row.node_count == most]
         return planning.checked(rows, lambda spec: self.preflight.online(spec, profile))
 
+    @permitted
     def launch(self, plan: SeriesPlan, profile: str, actor: Actor, token: str = "") -> Series:
         """Store a series; the follower launches its cells. A token launches once.
 
@@ -159,6 +168,7 @@ class SeriesService:
         here = self.ledger.of(ids)
         return here, self.warehouse.series.of(sorted({*ids} - {series.series_id for series in here}))
 
+    @permitted_for(_created_by)
     def stop(self, series_id: str, actor: Actor) -> Matrix:
         """Cancel cells that are not launched yet, and stop all active runs. Can be repeated."""
         series = self.get(series_id)
@@ -168,6 +178,7 @@ class SeriesService:
                 self.runs.stop(run.run_id, actor)
         return self.matrix(series.series_id)
 
+    @permitted_for(_created_by)
     def rerun(self, series_id: str, actor: Actor) -> Matrix:
         """Add an attempt at every cell that ended without a valid result. Raises SpecError if there is none."""
         matrix = self.matrix(series_id)
@@ -186,6 +197,7 @@ class SeriesService:
         self.ledger.add_attempts(again, self._event(series.series_id, message, actor))
         return self.matrix(series.series_id)
 
+    @permitted_for(_created_by)
     def resume(self, series_id: str, budget: float, actor: Actor) -> Matrix:
         """Change the budget, in node hours, so that a held series continues. Raises SpecError on an invalid one."""
         series = self.get(series_id)

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
+from aisbench_core.access import permitted
 from aisbench_core.errors import ConfigError, DamagedLedger, Problem, ResultError, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import (
@@ -67,6 +68,7 @@ class Systems:
         stated = read_stated(self._folder(where)) or Stated()
         return SystemValues(stated, Stated() if isinstance(where, SystemTemplate) else self._from_job(self._run(where)))
 
+    @permitted
     def state(self, where: Where, changes: Mapping[str, Value], actor: Actor) -> SystemValues:
         """Change fields; an empty value removes one. Changes of a run are logged as an event of it.
 
@@ -84,6 +86,7 @@ class Systems:
         """The fields in upstream's system.json and config.json; stores nothing. Raises ConfigError."""
         return reading.read(files)
 
+    @permitted
     def import_fields(self, where: Where, fields: StatedFields, actor: Actor) -> tuple[Finding, ...]:
         """State fields that were read from files; returns findings about those left out. Raises SpecError."""
         excluded = [name for name in OF_EACH_RUN if name in fields.values] if isinstance(where, SystemTemplate) else []
@@ -91,6 +94,7 @@ class Systems:
         message, hint = Message("was left out"), Message("it is known from each job")
         return tuple(finding("system.run-only", name, message, hint) for name in excluded)
 
+    @permitted
     def keep(self, run_id: str, actor: Actor, *, any_flavor: bool = False) -> SystemTemplate:
         """Make a run's stated fields the template for new runs of its profile, on its flavor (or pool) or on any."""
         run = self._run(run_id)

@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
+from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
 from aisbench_core.errors import AisbenchError, NotAllowed, TokenNotFound, TokenRefused
 from aisbench_core.messages import Message
@@ -24,6 +25,7 @@ class Tokens:
     ledger: TokenLedger
     clock: Clock
 
+    @permitted
     def create(self, request: TokenRequest, actor: Actor) -> tuple[Token, TokenText]:
         """Store a new token. Its text is returned this once. Raises NotAllowed for a role above the actor's own."""
         _require_role(request.role, actor)
@@ -38,6 +40,7 @@ class Tokens:
         """Every token, the newest first."""
         return self.ledger.all()
 
+    @permitted
     def revoke(self, token_id: str, actor: Actor) -> Token:
         """End a token for good, by its id or a unique prefix of it; one that was revoked stays as it is.
 

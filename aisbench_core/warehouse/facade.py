@@ -9,6 +9,7 @@ from typing import IO, Concatenate, ParamSpec, TypeVar
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
 from aisbench_core.model import Actor, Run, RunRecord, WorkloadFacts
 from aisbench_core.rulesets.ruleset import DEFAULT, Rulesets
@@ -291,18 +292,21 @@ class Warehouse:
         Raises ConfigError and SpecError if the ruleset cannot be used."""
         return self._read(validation.validate, query, self._evaluator_of(query.ruleset_id))
 
+    @permitted
     def store_evaluations(self, result: validation.Validation, actor: Actor) -> int:
         """Store the evaluations that differ from the stored ones; returns how many."""
         log_change(actor, f"store validity by ruleset {result.ruleset_id}")
         run_ids = [run.run_id for run in result.runs if not run.is_stored]
         return validation.store_evaluations(self._store, run_ids, self._evaluator_of(result.ruleset_id))
 
+    @permitted
     def mark_baseline(self, run_ids: Sequence[str], field: VersionField | None, actor: Actor, at: datetime) -> Baseline:
         """Make these runs, or with `field` all runs of their versions, the baseline of their trend.
 
         Raises RunNotFound, and SpecError unless they are valid runs of one trend."""
         return baselines.mark(self._store, run_ids, field, actor.name, at)
 
+    @permitted
     def unmark_baseline(self, group_id: str, actor: Actor) -> bool:
         """Remove a baseline; says whether there was one."""
         log_change(actor, f"remove the baseline of {group_id}")

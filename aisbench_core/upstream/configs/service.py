@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import SecretStr
 
+from aisbench_core.access import permitted
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import log_change
 from aisbench_core.documents import parse
@@ -131,11 +132,13 @@ class Configs:
         text = writing.write([ImportedSpec("", whole, notes)], target)
         return ExportedConfig(text, tuple(writing.unsupported(whole)), writing.script(whole))
 
+    @permitted
     def save_profile(self, profile: Profile, actor: Actor, replace: bool = False) -> bool:
         """Write a profile's file; False if it exists already. Raises ConfigError if another one has its name."""
         log_change(actor, f"save profile {profile.name}")
         return save_profile(self._settings, profile, replace)
 
+    @permitted
     def save_keys(self, profile: str, keys: Credentials, actor: Actor, replace: bool = False) -> bool:
         """Write keys to the credentials file, with the user's consent; False if they are there already.
 

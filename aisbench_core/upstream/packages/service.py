@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from aisbench_core import strict_yaml
+from aisbench_core.access import permitted
 from aisbench_core.authoring.manifest import Manifest
 from aisbench_core.authoring.workloads import MANIFEST, Workload, Workloads
 from aisbench_core.changes import log_change
@@ -83,6 +84,7 @@ class Packages:
         imported = replace(imported, findings=(*findings, *imported.findings))
         return PackagedWorkload(name, workload, manifest, imported, existing.name if existing else "")
 
+    @permitted
     def make(self, package: Package, described: PackagedWorkload, actor: Actor) -> Made:
         """Save the workload in `data/workloads/`, unless the same package was imported before.
 

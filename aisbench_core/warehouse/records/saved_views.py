@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.access import permitted_for
 from aisbench_core.changes import log_change
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
@@ -12,6 +13,10 @@ from aisbench_core.model import Actor, canonical_json
 from aisbench_core.warehouse.records.rows import aware, utc
 from aisbench_core.warehouse.records.saved import Address, SavedView, view_error
 from aisbench_core.warehouse.store import Store
+
+
+def _saved_by(self: "SavedViews", page: str, name: str, **_: object) -> str | None:
+    return next((view.saved_by for view in self.on(page) if view.name == name), None)
 
 
 class SavedViews:
@@ -25,12 +30,14 @@ class SavedViews:
         with self._store.cursor() as cur:
             return select(cur, page)
 
+    @permitted_for(lambda self, view, **_: _saved_by(self, view.page, view.name))
     def save(self, view: SavedView, actor: Actor, *, overwrite: bool = False) -> None:
         """Save a view. Raises SpecError if its name is invalid, or taken and `overwrite` is not set."""
         log_change(actor, f"save view {view.name!r} of {view.page}")
         _check(view.name, view.address)
         self._store.write(lambda cur: _save(cur, view, overwrite=overwrite))
 
+    @permitted_for(_saved_by)
     def rename(self, page: str, name: str, new: str, actor: Actor) -> None:
         """Rename a view. Raises SpecError if there is none of that name, or the new one is invalid or taken."""
         log_change(actor, f"rename view {name!r} of {page} to {new!r}")
@@ -46,6 +53,7 @@ class SavedViews:
 
         self._store.write(work)
 
+    @permitted_for(_saved_by)
     def delete(self, page: str, name: str, actor: Actor) -> bool:
         """Delete a view; says whether there was one."""
         log_change(actor, f"delete view {name!r} of {page}")

@@ -1,0 +1,96 @@
+"""The least role that each change through the core needs, and why; docs/access.md is generated from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, Role
+
+ROLES: Mapping[Role, Message] = {
+    Role.VIEWER: Message("viewer"),
+    Role.ENGINEER: Message("engineer"),
+    Role.LEAD: Message("lead"),
+    Role.ADMIN: Message("admin"),
+}
+"""Names of the roles, from the least to the highest; each may do what those before it may do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """The least role for one method. `change`: its stable name; `others`: the least role for what others own."""
+
+    change: str
+    role: Role
+    reason: str
+    others: Role | None = None
+
+    def needs(self, *, of_others: bool) -> Role:
+        """The least role for one's own things, or for those of others."""
+        return self.others if of_others and self.others else self.role
+
+
+E, L, A = Role.ENGINEER, Role.LEAD, Role.ADMIN
+
+PERMISSIONS: Mapping[str, Permission] = {
+    "Runs.launch": Permission("run.launch", E, "costs money"),
+    "Runs.create": Permission("run.create", E, "costs money; what launches come down to"),
+    "Reproductions.launch": Permission("run.reproduce", E, "costs money"),
+    "Runs.stop": Permission("run.stop", E, "loses what has been computed", L),
+    "Runs.stop_early": Permission("run.stop_early", E, "loses what has been computed", L),
+    "Runs.collect_again": Permission("run.collect", E, "only adds results"),
+    "Jobs.stop": Permission("job.stop", E, "loses what has been computed; jobs not of this console are others'", L),
+    "Jobs.set_priority": Permission("job.priority", E, "other jobs wait longer", L),
+    "Jobs.delete": Permission("job.delete", E, "cannot be undone; jobs not of this console are others'", L),
+    "SeriesService.launch": Permission("series.launch", E, "costs money"),
+    "SeriesService.stop": Permission("series.stop", E, "loses what has been computed", L),
+    "SeriesService.rerun": Permission("series.rerun", E, "costs money of the series", L),
+    "SeriesService.resume": Permission("series.resume", E, "changes the budget of the series", L),
+    "AnnotationService.rename": Permission("run.rename", E, "earlier names stay recorded"),
+    "AnnotationService.tag": Permission("run.tag", E, "earlier tags stay recorded"),
+    "AnnotationService.note": Permission("run.note", E, "earlier notes stay recorded"),
+    "Systems.state": Permission("system.state", E, "recorded in the run's events"),
+    "Systems.import_fields": Permission("system.import", E, "recorded in the run's events"),
+    "Systems.keep": Permission("system.keep", E, "only proposed to later runs, which can state otherwise"),
+    "SavedViews.save": Permission("view.save", E, "everybody sees it; replacing another person's view needs more", L),
+    "SavedViews.rename": Permission("view.rename", E, "everybody uses it", L),
+    "SavedViews.delete": Permission("view.delete", E, "everybody uses it", L),
+    "Packages.make": Permission("workload.make", E, "adds a workload, and replaces none"),
+    "Algorithms.create": Permission("algorithm.create", E, "adds to the region"),
+    "Algorithms.delete": Permission("algorithm.delete", L, "regions do not say whose an algorithm is"),
+    "ResultImport.preview": Permission("import.preview", E, "belongs to importing"),
+    "ResultImport.save": Permission("import.save", E, "can be undone"),
+    "ResultImport.add_demo": Permission("demo.add", E, "can be removed"),
+    "ResultImport.remove_demo": Permission("demo.remove", E, "removes no measurements"),
+    "ResultImport.merge": Permission("import.merge", L, "adds all results of another console"),
+    "ResultImport.forget": Permission("import.forget", L, "removes results that others may cite"),
+    "Columns.remember": Permission("import.columns", E, "can be changed at the next import"),
+    "Warehouse.mark_baseline": Permission("baseline.mark", L, "decides what counts as a regression"),
+    "Warehouse.unmark_baseline": Permission("baseline.unmark", L, "decides what counts as a regression"),
+    "Warehouse.store_evaluations": Permission("validity.store", L, "decides which results count"),
+    "Notifications.retry": Permission("notification.retry", L, "sends messages to all receivers"),
+    "Notifications.test": Permission("channel.test", A, "sends data to another host"),
+    "Notifications.remove": Permission("channel.remove", A, "nobody is notified there any more"),
+    "NotificationChannels.save": Permission("channel.save", A, "sends data to another host, and stores a secret"),
+    "NotificationChannels.remove": Permission("channel.remove", A, "nobody is notified there any more"),
+    "Tokens.create": Permission("token.create", Role.VIEWER, "a token has at most the role of who makes it"),
+    "Tokens.revoke": Permission("token.revoke", Role.VIEWER, "only of tokens of at most one's own role"),
+    "Configs.save_profile": Permission("profile.save", A, "decides which account pays"),
+    "Configs.save_keys": Permission("keys.save", A, "stores a secret"),
+    "Cleaning.clean": Permission("run.clean", A, "cannot be undone"),
+    "Storage.rebuild": Permission("warehouse.rebuild", A, "replaces everybody's results"),
+    "Storage.move": Permission("warehouse.move", A, "copies everybody's results"),
+    "Storage.check": Permission("warehouse.check", A, "occupies the warehouse; can change it"),
+    "Storage.compact": Permission("warehouse.compact", A, "occupies the warehouse"),
+}
+"""By the qualified name of the method. What is not named here, nobody may do: `permitted` refuses to decorate it."""
+
+
+def has_role(actor: Actor, role: Role) -> bool:
+    """Whether an actor's highest role is this one or a higher one."""
+    order = list(ROLES)
+    return any(order.index(held) >= order.index(role) for held in actor.roles)
+
+
+def role_of(actor: Actor) -> Role | None:
+    """The actor's highest role; None without any."""
+    return max(actor.roles, key=list(ROLES).index, default=None)

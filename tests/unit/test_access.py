@@ -1,0 +1,287 @@
+"""Roles: every change through the core, by every role and every way in, and docs/access.md, which lists them."""
+
+import ast
+import dataclasses
+import inspect
+import itertools
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aisbench_core.access import PERMISSIONS, Permission, permitted
+from aisbench_core.access.permissions import ROLES, has_role
+from aisbench_core.errors import NotAllowed
+from aisbench_core.model import Actor, Event, Level, Role, RunState, Series, SeriesPlan, SeriesRow, WayIn, local_actor
+from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.settings import HOME, Settings
+from aisbench_core.warehouse.records.saved import SavedView
+from aisbench_core.wiring import Core, open_core
+from tests.actors import named
+from tests.records import run, spec
+from tests.source_tree import files_of, path_of, product, tree_of
+
+DOCUMENT = HOME / "docs" / "access.md"
+WAYS = (WayIn.CONSOLE, WayIn.CLI, WayIn.API)
+HEAD = f"| change | method | {' | '.join(ROLES)} | why |\n|---|---|{'---|' * len(ROLES)}---|\n"
+NOW = datetime(2026, 1, 2, tzinfo=UTC)
+OWNER = "owner"
+
+
+def with_role(role: Role | None, name: str = "somebody", via: WayIn = WayIn.CONSOLE) -> Actor:
+    """A person with one role."""
+    return Actor(name, frozenset({role} if role else ()), via)
+
+
+# --- the table ------------------------------------------------------------------------------------------
+
+
+def document() -> str:
+    """docs/access.md with its table as PERMISSIONS would write it."""
+    before, found, after = DOCUMENT.read_text("utf-8").partition(HEAD)
+    assert found
+    rows = (_row(method, permission) for method, permission in PERMISSIONS.items())
+    return before + HEAD + "".join(rows) + re.sub(r"\A(\|.*\n)*", "", after)
+
+
+def _row(method: str, permission: Permission) -> str:
+    cells = " | ".join(_cell(role, permission) for role in ROLES)
+    return f"| `{permission.change}` | `{method}` | {cells} | {permission.reason} |\n"
+
+
+def _cell(role: Role, permission: Permission) -> str:
+    if not has_role(with_role(role), permission.role):
+        return ""
+    return "own" if permission.others and not has_role(with_role(role), permission.others) else "yes"
+
+
+def test_the_page_lists_what_every_role_may_change() -> None:
+    rewrite = "from tests.unit.test_access import *; DOCUMENT.write_text(document(), 'utf-8')"
+
+    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+
+
+# --- every method is guarded ------------------------------------------------------------------------------
+
+
+def test_every_method_that_takes_an_actor_is_guarded() -> None:
+    """Found in the source, so that a new one without a role fails here."""
+    found: set[str] = set()
+    unguarded: set[str] = set()
+    for file in files_of("aisbench_core"):
+        for owner in (node for node in ast.walk(tree_of(file)) if isinstance(node, ast.ClassDef)):
+            for method in owner.body:
+                if isinstance(method, ast.FunctionDef) and _takes_actor(method) and not _is_private(method):
+                    found.add(f"{owner.name}.{method.name}")
+                    if not any("permitted" in ast.unparse(each) for each in method.decorator_list):
+                        unguarded.add(f"{path_of(file)}: {owner.name}.{method.name}")
+
+    assert unguarded == set()
+    assert found == set(PERMISSIONS)
+
+
+def _takes_actor(method: ast.FunctionDef) -> bool:
+    return any(each.arg == "actor" for each in (*method.args.args, *method.args.kwonlyargs))
+
+
+def _is_private(method: ast.FunctionDef) -> bool:
+    # `Event.by` only describes what was done.
+    return method.name.startswith("_") or method.name == "by"
+
+
+def test_a_method_without_a_role_cannot_be_guarded() -> None:
+    class Novelty:
+        def launch(self, actor: Actor) -> None:
+            """Whatever it does."""
+
+    with pytest.raises(KeyError, match="Novelty"):
+        permitted(Novelty.launch)
+
+
+UNGUARDED = {
+    "ledger": {
+        "add", "advance", "note", "announce", "beat", "set_progress", "transaction", "connection", "insert", "rows",
+    },
+    "warehouse": {"compact", "cursor", "move_to", "rebuild", "record", "record_many"},
+    "merging": {"merge", "restore"},
+    "imports": {"forget_at"},
+}  # fmt: skip
+"""Methods of `core.…` for the core's own use, which no way in may call: they take nobody."""
+
+
+def test_no_way_in_writes_past_the_guarded_methods() -> None:
+    ways = ("app.py", "pages", "aisbench_core/cli", "aisbench_core/web", "aisbench_core/api")
+    calls = {
+        f"{path_of(file)}:{node.lineno} {ast.unparse(node)}"
+        for way in ways
+        if (HOME / way).exists()
+        for file in files_of(way)
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Attribute)
+        and node.attr in UNGUARDED.get(node.value.attr, ())
+    }
+
+    assert calls == set()
+
+
+def test_only_the_ways_in_say_who_acts() -> None:
+    """Whoever could make an actor could give it any role."""
+    makers = {
+        path_of(file)
+        for file in product()
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Actor", "local_actor")
+    }
+
+    assert makers == {
+        "aisbench_core/cli/core.py",
+        "aisbench_core/model/run.py",
+        "aisbench_core/tokens/token.py",  # of a checked token
+        "aisbench_core/series/admission.py",  # the follower, for whoever launched a series
+        "pages/_ui/shell/core.py",
+    }
+
+
+# --- the walk: role x method x way in ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def core(tmp_path: Path) -> Core:
+    """A core with a run, a series and a view of OWNER."""
+    core = open_core(Settings(data_dir=tmp_path / "data"))
+    core.ledger.add(run("run-1", created_by=OWNER), launched("run-1"))
+    series = Series("series-1", SeriesPlan(spec=spec()), (SeriesRow(1, "", "", spec()),), "sandbox", NOW, OWNER, None)
+    SeriesLedger(core.ledger).add(series, [], launched("series-1"))
+    view = SavedView("leaderboard", "view", {"q": ("x",)}, OWNER, NOW)
+    core.warehouse.saved_views.save(view, named(OWNER))
+    return core
+
+
+def launched(subject: str) -> Event:
+    """The first event of a run or a series."""
+    return Event(subject, NOW, WayIn.CLI, Level.INFO, "launched")
+
+
+def services(core: Core) -> dict[str, Any]:
+    """Every service with guarded methods, by its class, found from the core down."""
+    found: dict[str, Any] = {}
+    open_ = list(vars(core).values())
+    while open_:
+        service = open_.pop()
+        kind = type(service)
+        if not kind.__module__.startswith("aisbench_core.") or kind.__name__ in found:
+            continue
+        found[kind.__name__] = service
+        names = [each.name for each in dataclasses.fields(service)] if dataclasses.is_dataclass(service) else []
+        open_ += [getattr(service, name) for name in names]
+        open_ += list(getattr(service, "__dict__", {}).values())
+    return found
+
+
+OBJECTS: dict[str, object] = {"run_id": "run-1", "series_id": "series-1", "page": "leaderboard", "name": "view"}
+"""Arguments that the owner is found by; others are objects that no method can use."""
+
+
+def attempt(core: Core, method: str, actor: Actor) -> bool:
+    """Whether the core lets an actor call a method; what the method makes of useless arguments does not matter."""
+    owner, _, name = method.partition(".")
+    bound = getattr(services(core)[owner], name)
+    arguments = {
+        each.name: OBJECTS.get(each.name, _Useless())
+        for each in inspect.signature(bound).parameters.values()
+        if each.default is each.empty or each.name == "overwrite"
+    }
+    try:
+        bound(**arguments | {"actor": actor})
+    except NotAllowed:
+        return False
+    except Exception:
+        return True
+    return True
+
+
+class _Useless:
+    """An argument that a permitted method fails on: nothing is launched, stored or sent."""
+
+    page, name = "leaderboard", "view"  # as a view, it is OWNER's
+    run = None  # as a job, it is not of this console
+
+
+def cells() -> Iterator[tuple[str, Role, WayIn]]:
+    return itertools.product(PERMISSIONS, ROLES, WAYS)
+
+
+# They take no argument but the actor, so that a permitted call would do the work; they share one guard with all others.
+WITHOUT_ARGUMENTS = {"ResultImport.add_demo", "ResultImport.remove_demo"}
+
+
+def test_there_is_no_way_around_a_role(core: Core) -> None:
+    wrong, walked = [], 0
+    for method, role, via in cells():
+        permission = PERMISSIONS[method]
+        may = has_role(with_role(role), permission.needs(of_others=True))
+        if method in WITHOUT_ARGUMENTS and may and (role, via) != (permission.role, WayIn.CLI):
+            continue
+        walked += 1
+        if attempt(core, method, with_role(role, via=via)) is not may:
+            wrong.append((method, role, via))
+
+    assert wrong == []
+    assert walked >= len(PERMISSIONS) * len(ROLES) * len(WAYS) - 2 * 8
+
+
+def test_one_may_change_what_one_owns(core: Core) -> None:
+    own = [method for method, permission in PERMISSIONS.items() if permission.others]
+    foreign_jobs = {"Jobs.stop", "Jobs.delete"}  # of no run of this console
+
+    refused = {method for method in own if not attempt(core, method, with_role(Role.ENGINEER, OWNER))}
+
+    assert refused == foreign_jobs
+
+
+def test_a_read_only_token_changes_nothing_whatever_its_role(core: Core) -> None:
+    reader = dataclasses.replace(with_role(Role.ADMIN, via=WayIn.API), read_only=True)
+
+    assert [method for method in PERMISSIONS if attempt(core, method, reader)] == []
+
+
+def test_whoever_has_no_role_may_change_nothing(core: Core) -> None:
+    assert [method for method in PERMISSIONS if attempt(core, method, with_role(None))] == []
+
+
+def test_a_refusal_names_the_change_the_needed_role_and_the_own_one(core: Core) -> None:
+    with pytest.raises(NotAllowed) as refused:
+        core.runs.stop("run-1", with_role(Role.ENGINEER, "ann"))
+
+    assert str(refused.value) == (
+        "ann may not do this: run.stop of what others own needs the role lead, and ann has engineer"
+        " (ask an admin for the role, or somebody who has it to do it)"
+    )
+
+
+def test_who_may_stop_a_series_may_stop_the_runs_in_it_that_others_launched_again(core: Core) -> None:
+    again = run("run-2", created_by="lead", series_id="series-1", series_index=1, state=RunState.RUNNING)
+    core.ledger.add(again, launched("run-2"))
+
+    core.series.stop("series-1", with_role(Role.ENGINEER, OWNER))
+
+    assert core.ledger.get("run-2").state is RunState.STOPPING
+    with pytest.raises(NotAllowed):  # by itself it is not his
+        core.runs.stop("run-2", with_role(Role.ENGINEER, OWNER))
+
+
+def test_who_is_on_this_machine_may_do_everything() -> None:
+    shell = local_actor("root", WayIn.CLI)
+
+    assert all(has_role(shell, permission.needs(of_others=True)) for permission in PERMISSIONS.values())
+
+
+def test_roles_are_ordered() -> None:
+    held = [role for role in ROLES if has_role(with_role(Role.LEAD), role)]
+
+    assert held == [Role.VIEWER, Role.ENGINEER, Role.LEAD]
+    assert not has_role(with_role(None), Role.VIEWER)
