@@ -5,7 +5,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -21,7 +21,8 @@ from aisbench_sandbox.connections import is_loopback
 from aisbench_sandbox.engine.engine import JobEngine
 from aisbench_sandbox.engine.scripted import Script
 from aisbench_sandbox.faults import Fault, Route, Service, inject_fault
-from aisbench_sandbox.service.gateway import target
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service.gateway import refusal, target
 from aisbench_sandbox.service.lockout import Lockout
 
 # Requests are counted by route, not by job.
@@ -135,8 +136,14 @@ def _dated(scope: Scope, send: Send) -> Send:
     return send_dated
 
 
-def admin_app(admin: Admin, wipe: Callable[[], None], engine: JobEngine, capacity: Capacity) -> Starlette:
-    """The routes under /_sandbox. `wipe` deletes all jobs and objects."""
+def admin_app(
+    admin: Admin,
+    wipe: Callable[[], None],
+    engine: JobEngine,
+    capacity: Capacity,
+    subscribe: Callable[[str], Mapping[str, str]],
+) -> Starlette:
+    """The routes under /_sandbox. `wipe` deletes all jobs and objects, `subscribe` subscribes to an algorithm."""
 
     async def reset(_: Request) -> Response:
         # It ends processes and waits for them.
@@ -176,6 +183,7 @@ def admin_app(admin: Admin, wipe: Callable[[], None], engine: JobEngine, capacit
         return JSONResponse({})
 
     routes = [
+        _subscribe_address(subscribe),
         Address("/reset", reset, methods=["POST"]),
         Address("/faults", get_faults, methods=["GET"]),
         Address("/faults", put_faults, methods=["PUT"]),
@@ -187,7 +195,14 @@ def admin_app(admin: Admin, wipe: Callable[[], None], engine: JobEngine, capacit
         Address("/requests", delete_requests, methods=["DELETE"]),
         *_job_addresses(engine, capacity),
     ]
-    return Starlette(routes=routes, exception_handlers={ValidationError: _explain})
+    return Starlette(routes=routes, exception_handlers={ValidationError: _explain, Refused: _refuse})
+
+
+def _subscribe_address(subscribe: Callable[[str], Mapping[str, str]]) -> Address:
+    async def post_subscription(request: Request) -> Response:
+        return JSONResponse(await asyncio.to_thread(subscribe, request.path_params["algorithm_id"]))
+
+    return Address("/algorithms/{algorithm_id}/subscribe", post_subscription, methods=["POST"])
 
 
 def _job_addresses(engine: JobEngine, capacity: Capacity) -> list[Address]:
@@ -245,6 +260,11 @@ def _label(service: Service, scope: Scope) -> str:
     for pattern, name in _IDS:
         text = pattern.sub(name, text)
     return f"{method} {text}"
+
+
+def _refuse(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)  # noqa: S101 - what the handler is registered for
+    return refusal(error.status, error.code, error.message)
 
 
 def _explain(_: Request, error: Exception) -> Response:

@@ -111,7 +111,9 @@ class Region:
         )
         app = self._admin.wrap(modelarts_app(services, PROJECT, self.keys, self._admin.lockout), "modelarts")
         # Beside the wrapped service, so that faults and latency never keep a test from ending them.
-        return _side_by_side(app, LocalOnly(admin_app(self._admin, self._wipe, self._engine, self._capacity)))
+        return _side_by_side(
+            app, LocalOnly(admin_app(self._admin, self._wipe, self._engine, self._capacity, algorithms.subscribe))
+        )
 
     def obs_app(self) -> ASGIApp:
         """The OBS port."""

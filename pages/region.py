@@ -26,9 +26,9 @@ SECTIONS = {
 }
 
 heading().title(t("menu.region"))
-profile = choose_profile(resets=["page", "waiting", "path", "after", "organisation", "repository", "q"])
+profile = choose_profile(resets=["page", "waiting", "subscribed", "path", "after", "organisation", "repository", "q"])
 titles = {section: t(f"region.{section}") for section in SECTIONS}
-resets = ["page", "waiting", "organisation", "repository", "q"]
+resets = ["page", "waiting", "subscribed", "organisation", "repository", "q"]
 show = url.choice(st.radio, "show", t("region.show"), titles, titles.__getitem__, resets=resets, horizontal=True)
 if profile:
     with errors_shown():

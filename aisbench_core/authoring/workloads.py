@@ -107,10 +107,10 @@ class Workload(Manifest):
             "outputs": spec.outputs or (Channel(name=self.output),),
             "imported": False,  # from now on it is more than the imported file
         }
-        if not (spec.command or spec.algorithm):
+        if not (spec.command or spec.uses_algorithm):
             changes["boot_file"] = spec.boot_file or edition.boot_file
             changes["code_dir"] = spec.code_dir or (str(self.code_dir) if self.ships_code else "")
-        if not (spec.image_url or spec.algorithm):
+        if not (spec.image_url or spec.uses_algorithm):
             changes["engine_name"] = spec.engine_name or edition.engine_name
             changes["engine_version"] = spec.engine_version or edition.engine_version
         return spec.model_copy(update=changes)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         PricedFlavor,
         Quota,
         Repository,
+        SubscribedAlgorithm,
         WaitingJob,
     )
     from aisbench_core.warehouse.answers.ranks import NodeHistory
@@ -228,6 +229,26 @@ def list_algorithms(profile: str, as_json: bool) -> None:
         "engine": lambda algorithm: display.clipped(algorithm.engine),
         "created": lambda algorithm: display.local_time(algorithm.created_at),
         "description": lambda algorithm: display.clipped(algorithm.description),
+    }
+    display.result(found, as_json, lambda: display.table_of(found or (), columns))
+
+
+@algorithms.command("subscribed")
+@profile_option
+def list_subscribed(profile: str, as_json: bool) -> None:
+    """List the algorithms of AI Gallery that the account has subscribed to, a row for each version.
+
+    A spec names one by subscription_id and item_version_id. The 50 newest subscriptions are listed.
+    """
+    core = open_core(writing=False)
+    found = core.algorithms.subscribed(core.regions.profile(profile).name)
+    if found is None:
+        display.message("the API of this profile has no algorithms")
+    columns: display.Columns[SubscribedAlgorithm] = {
+        "subscription_id": lambda algorithm: algorithm.subscription_id,
+        "item_version_id": lambda algorithm: algorithm.item_version_id,
+        "name": lambda algorithm: display.clipped(algorithm.name),
+        "version": lambda algorithm: algorithm.version,
     }
     display.result(found, as_json, lambda: display.table_of(found or (), columns))
 

@@ -54,6 +54,8 @@ FIELDS = (
     JobField(lambda job: _true(job.spec.retry_always), "metadata.annotations.fault-tolerance/job-unconditional-retry"),
     JobField(lambda job: _true(job.spec.retry_on_hang), "metadata.annotations.fault-tolerance/hang-retry"),
     JobField(lambda job: job.spec.algorithm, "algorithm.id"),
+    JobField(lambda job: job.spec.subscription_id, "algorithm.subscription_id"),
+    JobField(lambda job: job.spec.item_version_id, "algorithm.item_version_id"),
     JobField(lambda job: job.code_path, "algorithm.code_dir", "app_url", sdk_v1="code_dir"),
     JobField(lambda job: _url(job.code_path), sdk="files.code_dir"),
     JobField(_boot_path, "algorithm.boot_file", "boot_file_url", sdk_v1="boot_file"),

@@ -31,6 +31,7 @@ from aisbench_core.model import (
     Pool,
     Quota,
     Repository,
+    SubscribedAlgorithm,
     WaitingJob,
 )
 from aisbench_core.settings import Profile
@@ -192,6 +193,12 @@ class TrainingService(Protocol):
 
     def delete_algorithm(self, algorithm_id: str) -> None:
         """Delete an algorithm, if it exists; jobs that were created from it stay."""
+
+    def subscribed_algorithms(self) -> Sequence[SubscribedAlgorithm] | None:
+        """All versions of the 50 newest subscriptions, newest first; None if the API has none."""
+
+    def subscribed_versions(self, subscription_id: str) -> Sequence[SubscribedAlgorithm]:
+        """The versions of one subscription. CloudNotFound if it is missing, CloudRejected if the API has none."""
 
 
 class ImageRegistry(Protocol):

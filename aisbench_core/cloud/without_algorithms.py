@@ -5,7 +5,7 @@ from typing import NoReturn
 
 from aisbench_core.errors import CloudRejected
 from aisbench_core.messages import Message
-from aisbench_core.model import Algorithm, JobRequest
+from aisbench_core.model import Algorithm, JobRequest, SubscribedAlgorithm
 
 # ruff: noqa: ARG002  # the arguments are those of TrainingService, which may be given by name
 
@@ -23,6 +23,12 @@ class WithoutAlgorithms:
         _refuse()
 
     def delete_algorithm(self, algorithm_id: str) -> None:
+        _refuse()
+
+    def subscribed_algorithms(self) -> Sequence[SubscribedAlgorithm] | None:
+        return None
+
+    def subscribed_versions(self, subscription_id: str) -> Sequence[SubscribedAlgorithm]:
         _refuse()
 
 

@@ -1,6 +1,6 @@
 """The nouns of the product: specs, runs, jobs and results. No I/O happens here."""
 
-from aisbench_core.model.algorithm import Algorithm
+from aisbench_core.model.algorithm import Algorithm, SubscribedAlgorithm
 from aisbench_core.model.annotation import (
     AnnotationChange,
     AnnotationKind,
@@ -216,6 +216,7 @@ __all__ = [
     "ServerResult",
     "StageStep",
     "Stated",
+    "SubscribedAlgorithm",
     "SystemStatus",
     "TaskStatus",
     "TrainResultInfo",

@@ -24,3 +24,15 @@ class Algorithm:
     parameters: Mapping[str, str]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribedAlgorithm:
+    """A version of an algorithm that the account has subscribed to in AI Gallery (training guide, section 3.2).
+
+    A job names both ids. `name` and `version` are empty if the region does not say them."""
+
+    subscription_id: str
+    item_version_id: str
+    name: str
+    version: str

@@ -171,6 +171,10 @@ class RunSpec(Frozen):
     code_dir: Annotated[str, Field(description="local directory; empty: the workload's own code")] = ""
     boot_file: Annotated[str, Field(description="relative to code_dir")] = ""
     algorithm: Annotated[str, Field(description="id of an algorithm of ModelArts, which decides code and engine")] = ""
+    subscription_id: Annotated[
+        str, Field(description="subscription to an algorithm of AI Gallery, which decides code and engine")
+    ] = ""
+    item_version_id: Annotated[str, Field(description="the version of that algorithm")] = ""
     image_url: str = ""
     command: Annotated[str, Field(description="start command of a custom image")] = ""
     conda_env: Annotated[
@@ -227,6 +231,11 @@ class RunSpec(Frozen):
         return self.node_count * self.cards_per_node
 
     @property
+    def uses_algorithm(self) -> bool:
+        """Whether an algorithm of ModelArts, own or subscribed, holds code and engine."""
+        return bool(self.algorithm or self.subscription_id or self.item_version_id)
+
+    @property
     def variables(self) -> dict[str, str]:
         """Environment variables set by fields other than `environments`."""
         single = {"SINGLESERVER_MODE": "True"} if self.mode is Mode.SINGLE_SERVER else {}
@@ -253,7 +262,7 @@ _CHECK = "MA_SKIP_IMAGE_DETECT"
 _LATER = (
     *("log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir"),
     *("retry_always", "retry_on_hang", "environment_check", "training_mode", "resume_from", "algorithm", "conda_env"),
-    "stop_when_stalled_minutes",
+    *("stop_when_stalled_minutes", "subscription_id", "item_version_id"),
 )
 
 

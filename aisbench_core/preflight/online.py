@@ -180,6 +180,33 @@ def online_algorithm(subject: OnlineSubject) -> Iterator[Violation]:
         yield Violation(Message("the region says that algorithm {name!r} cannot be used", name=algorithm.name))
 
 
+@rule("online.subscription", Level.ERROR, "item_version_id", Source.REGION)
+def online_subscription(subject: OnlineSubject) -> Iterator[Violation]:
+    """The account has the subscription, and the algorithm has the version."""
+    spec = subject.spec
+    if not (spec.subscription_id and spec.item_version_id) or spec.api is not Api.V2:
+        return
+    try:
+        versions = [one.item_version_id for one in subject.training.subscribed_versions(spec.subscription_id)]
+    except CloudNotFound:
+        message = Message(
+            "there is no subscription {subscription!r} in {region}",
+            subscription=spec.subscription_id,
+            region=subject.offline.profile.region,
+        )
+        yield Violation(message, Message("`aisbench algorithms subscribed` lists them"), "subscription_id")
+        return
+    if spec.item_version_id not in versions:
+        offered = ", ".join(versions) or Message("none")
+        yield Violation(
+            Message(
+                "the subscribed algorithm has no version {version!r}; it has: {offered}",
+                version=spec.item_version_id,
+                offered=offered,
+            )
+        )
+
+
 @rule("online.image", Level.ERROR, "image_url", Source.REGION)
 def online_image(subject: OnlineSubject) -> Iterator[Violation]:
     """An image of the account's own organisations has the version that the spec names."""

@@ -30,6 +30,7 @@ from aisbench_core.warehouse.answers.histories import Trend
 # Fields of a spec that can change a result; names, descriptions and output paths cannot.
 SPEC = (
     *("workload", "framework_version", "parameters", "inputs", "outputs", "algorithm", "engine_version", "image_url"),
+    *("subscription_id", "item_version_id"),
     *("command", "boot_file", "mode", "node_count", "cards_per_node", "flavor", "pool_id", "environments", "secrets"),
     *("log_levels", "update", "volumes", "retries", "retry_always", "retry_on_hang", "environment_check"),
     *("training_mode", "conda_env", "working_dir", "local_code_dir", "resume_from", "api"),

@@ -11,7 +11,7 @@ from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, OnProgress
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
-from aisbench_core.model import Actor, Algorithm, JobRequest, RunSpec
+from aisbench_core.model import Actor, Algorithm, JobRequest, RunSpec, SubscribedAlgorithm
 from aisbench_core.running import run_paths
 from aisbench_core.running.code import files_beside, read_code, upload
 
@@ -35,6 +35,10 @@ class Algorithms:
     def show(self, profile: str, algorithm_id: str) -> Algorithm:
         """One algorithm. Raises CloudNotFound."""
         return self.interactive(profile).training.algorithm(algorithm_id)
+
+    def subscribed(self, profile: str) -> Sequence[SubscribedAlgorithm] | None:
+        """The versions of the newest subscribed algorithms, newest first; None if the API of the profile has none."""
+        return self.interactive(profile).training.subscribed_algorithms()
 
     @permitted
     def create(self, spec: RunSpec, profile: str, actor: Actor, on_progress: OnProgress) -> Algorithm:

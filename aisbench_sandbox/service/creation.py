@@ -26,6 +26,8 @@ MAX_VARIABLE_TEXT = 4096
 # What a saved algorithm decides alone: "need not be given" beside its id (SDK, JobAlgorithm).
 _OF_SAVED = ("code_dir", "boot_file", "command", "engine")
 
+_NAMES_SAVED = ("id", "subscription_id", "item_version_id")
+
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -34,11 +36,11 @@ def accept(
     body: Mapping[str, Any],
     objects: Objects,
     find_pool: Callable[[str], DedicatedPool | None] = lambda _: None,
-    find_algorithm: Callable[[str], Mapping[str, Any]] = lambda _: {},
+    find_algorithm: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {},
 ) -> dict[str, Any]:
     """The request in the form in which the job stores it. Raises Refused with the documented code.
 
-    `find_algorithm`: the saved algorithm with an id, as the API shows it; empty if there is none."""
+    `find_algorithm`: the saved algorithm that a request names, as the API shows it; empty if there is none."""
     if body.get("kind") != "job":
         raise Refused(400, "ModelArts.2825", f"The job kind {body.get('kind')!r} is not supported.", "Use kind: job.")
     metadata = _block(body, "metadata")
@@ -68,14 +70,15 @@ def accept(
     }
 
 
-def _with_saved(algorithm: dict[str, Any], find: Callable[[str], Mapping[str, Any]]) -> dict[str, Any]:
-    """The algorithm, completed with what the saved one of its id says; the request's parameters come first."""
-    if not algorithm.get("id"):
+def _with_saved(algorithm: dict[str, Any], find: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
+    """The algorithm, completed with what the saved one that it names says; the request's parameters come first."""
+    named = [str(algorithm[name]) for name in _NAMES_SAVED if algorithm.get(name)]
+    if not named:
         return algorithm
     check_parameters(_entries(algorithm, "parameters"))  # while two of one name can still be seen
-    saved = find(str(algorithm["id"]))
+    saved = find(algorithm)
     if not saved:
-        raise Refused(400, "ModelArts.2755", f"The algorithm {algorithm['id']} is not found.", "See algorithms.")
+        raise Refused(400, "ModelArts.2755", f"The algorithm {' '.join(named)} is not found.", "See algorithms.")
     config = saved["job_config"]
     own = {name: config[name] for name in _OF_SAVED if config.get(name)}
     requested = {str(entry.get("name")): entry for entry in _entries(algorithm, "parameters")}
@@ -203,8 +206,6 @@ def _check_bucket(url: str, objects: Objects) -> None:
 
 def check_code(algorithm: Mapping[str, Any], objects: Objects) -> None:
     """Raises Refused if the code directory or the boot file cannot be run."""
-    if algorithm.get("subscription_id"):
-        raise Refused(400, "ModelArts.2755", "The algorithm is not found.", "There are no subscriptions here.")
     code_dir, boot_file = str(algorithm.get("code_dir") or ""), str(algorithm.get("boot_file") or "")
     # A custom image may bring its code along.
     if algorithm.get("command") and not code_dir:

@@ -38,12 +38,16 @@ LEGACY_ROUTES: Routes = (*v1_calls.ROUTES, *pool_calls.OLDER_ROUTES)
 # The same below /v2/manage/: the registry is another service of the cloud, and shares this port.
 REGISTRY_ROUTES: Routes = registry_calls.ROUTES
 
+# The same below /v1/aihub/: AI Gallery knows the account, not the project.
+GALLERY_ROUTES: Routes = algorithm_calls.GALLERY_ROUTES
+
 _OF_PROJECTS = [
     (method, f"/{version}/{{project_id}}/{path}", call)
     for version, routes in (("v2", ROUTES), ("v1", LEGACY_ROUTES))
     for method, path, call in routes
 ]
 _OF_REGISTRY = [(method, f"/v2/manage/{path}", call) for method, path, call in REGISTRY_ROUTES]
+_OF_GALLERY = [(method, f"/v1/aihub/{path}", call) for method, path, call in GALLERY_ROUTES]
 
 
 def modelarts_app(services: Services, project_id: str, keys: Mapping[str, str], lockout: Lockout) -> ASGIApp:
@@ -51,8 +55,11 @@ def modelarts_app(services: Services, project_id: str, keys: Mapping[str, str], 
     # Handlers are plain functions, so Starlette runs them in worker threads and a slow disk does not stop the loop.
     app = Starlette(
         routes=[
-            # First, or `manage` would be a project.
-            *(Route(path, partial(call, services), methods=[method]) for method, path, call in _OF_REGISTRY),
+            # First, or `manage` and `aihub` would be projects.
+            *(
+                Route(path, partial(call, services), methods=[method])
+                for method, path, call in (*_OF_REGISTRY, *_OF_GALLERY)
+            ),
             *(
                 Route(path, _guarded(partial(call, services), project_id), methods=[method])
                 for method, path, call in _OF_PROJECTS

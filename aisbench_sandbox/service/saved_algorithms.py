@@ -13,6 +13,7 @@ from aisbench_sandbox.service.creation import check_code, check_parameters, is_n
 from aisbench_sandbox.service.json_store import JsonStore
 
 _STORE = "algorithms"
+_SUBSCRIBED = "subscriptions"
 _ENGINE = ("engine_id", "engine_name", "engine_version", "image_url")  # SDK, AlgorithmCreateEngine
 _WORKSPACE = re.compile(r"[0-9A-Za-z-]{1,32}")
 
@@ -65,6 +66,31 @@ class SavedAlgorithms:
     def find(self, algorithm_id: str) -> Json:
         """One algorithm; empty if there is none."""
         return dict(self._store.read(_STORE).get(algorithm_id, {}))
+
+    def subscribe(self, algorithm_id: str) -> Json:
+        """Publish an algorithm as it is now, and subscribe to it; the two ids that jobs name. Raises Refused (2755).
+
+        There is no AI Gallery here: on the platform another account publishes."""
+        ids = {"subscription_id": str(uuid.uuid4()), "item_version_id": str(uuid.uuid4())}
+        entry = {"algorithm": self.show(algorithm_id), **ids, "created_at": self._now()}
+        self._store.change(_SUBSCRIBED, lambda stored: stored.update({ids["subscription_id"]: entry}))
+        return ids
+
+    def subscriptions(self) -> list[Json]:
+        """Every subscription, newest first."""
+        return sorted(self._store.read(_SUBSCRIBED).values(), key=lambda entry: entry["created_at"], reverse=True)
+
+    def subscribed(self, subscription_id: str) -> Json:
+        """One subscription; empty if there is none."""
+        return dict(self._store.read(_SUBSCRIBED).get(subscription_id, {}))
+
+    def of_job(self, algorithm: Mapping[str, Any]) -> Json:
+        """The algorithm that a job names, by its id or as a subscribed one; empty if there is none."""
+        if algorithm.get("id"):
+            return self.find(str(algorithm["id"]))
+        entry = self.subscribed(str(algorithm.get("subscription_id")))
+        fits = bool(entry) and entry["item_version_id"] == algorithm.get("item_version_id")
+        return dict(entry["algorithm"]) if fits else {}
 
     def _accepted(self, body: Mapping[str, Any]) -> Json:
         requirements = {name: body[name] for name in ("resource_requirements", "advanced_config") if body.get(name)}

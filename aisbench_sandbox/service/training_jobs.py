@@ -72,7 +72,7 @@ class TrainingJobs:
 
     def admit(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The validated request in its stored form. Raises Refused if it cannot be a job."""
-        accepted = accept(body, self._objects, self.capacity.pool, self._algorithms.find)
+        accepted = accept(body, self._objects, self.capacity.pool, self._algorithms.of_job)
         # Before anything is stored: a job that can never run must not enter the list.
         self._engine.check(Job("", accepted, 0))
         self._quotas.check()

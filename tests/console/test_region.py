@@ -201,6 +201,21 @@ def test_algorithms_are_listed_with_what_they_start(client: TrainingClient, open
     assert row["Boot file or command"] == "/sandbox-bench/code/train.py"
 
 
+def test_subscribed_algorithms_are_listed_with_both_ids(
+    client: TrainingClient, open_page: OpenPage, sandbox: SandboxProcess
+) -> None:
+    job = job_body()["algorithm"]
+    config = {name: job[name] for name in ("code_dir", "boot_file", "engine")}
+    made = client.sdk.create_algorithm(CreateAlgorithmRequest(body={"metadata": {"name": "d"}, "job_config": config}))
+    ids = sandbox.admin("POST", f"algorithms/{made.metadata.id}/subscribe")
+
+    _, subscribed = open_page("region", profile="lab", show="algorithms").dataframe
+
+    (row,) = subscribed.value.to_dict("records")
+    assert (row["Algorithm"], row["Version"]) == ("d", "1.0.0")
+    assert (row["Subscription id"], row["Version of the subscribed algorithm"]) == tuple(ids.values())
+
+
 @pytest.mark.usefixtures("client")
 def test_nodes_that_were_slow_in_their_last_runs_are_a_section(
     open_page: OpenPage, data_dir: Path, sandbox: SandboxProcess

@@ -107,6 +107,24 @@ def test_an_algorithm_that_no_job_could_run_is_refused(client: TrainingClient, c
     assert (refused.value.status_code, refused.value.error_code) == (400, code)
 
 
+def test_a_subscribed_algorithm_runs_as_it_was_when_it_was_subscribed_to(
+    client: TrainingClient, sandbox: SandboxProcess
+) -> None:
+    algorithm_id = created(client, algorithm())
+    ids = sandbox.admin("POST", f"algorithms/{algorithm_id}/subscribe")
+    other = algorithm("other", boot_file="/sandbox-bench/code/other.py")
+    client.put("code/other.py", "print()")
+    client.sdk.change_algorithm(ChangeAlgorithmRequest(algorithm_id=algorithm_id, body=other))
+
+    job = client.create({**job_body(), "algorithm": ids})
+
+    shown = client.show(job.metadata.id).algorithm
+    assert (shown.name, shown.boot_file) == ("digits", algorithm()["job_config"]["boot_file"])
+    assert shown.item_version_id == ids["item_version_id"]
+    with pytest.raises(ClientRequestException, match="is not found"):
+        client.create({**job_body(), "algorithm": {**ids, "item_version_id": NOBODY}})
+
+
 @pytest.mark.parametrize("named", [{"id": NOBODY}, {"id": ["x"]}, {"subscription_id": "s", "item_version_id": "1"}])
 def test_an_unknown_algorithm_of_a_job_is_refused(client: TrainingClient, named: dict[str, Any]) -> None:
     body = job_body()

@@ -287,7 +287,12 @@ def test_algorithms_are_kept_where_the_api_has_them(region: Region) -> None:
         assert region.training.algorithms() is None
         with pytest.raises(CloudRejected, match="has no algorithms"):
             region.training.create_algorithm(job)
+        assert region.training.subscribed_algorithms() is None
+        with pytest.raises(CloudRejected, match="has no algorithms"):
+            region.training.subscribed_versions("s")
         return
+    with pytest.raises(CloudNotFound):
+        region.training.subscribed_versions(NOBODY)
 
     algorithm = region.training.create_algorithm(job)
     try:

@@ -81,6 +81,33 @@ def test_a_run_of_an_algorithm_sends_its_id_and_no_code(shell: CommandLine, sand
     assert "code_dir" not in cloned
 
 
+def test_a_run_of_a_subscribed_algorithm_sends_both_ids(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    outputs = {"throughput_0.json": "100", "throughput_1.json": "101", "accuracy.json": "0.97", "ranksize.json": "2"}
+    sandbox.script(by="look", outputs=outputs)
+    made = shell.answer("algorithms", "create", "quickstart_digits", "--set", "name=digits")
+    ids = sandbox.admin("POST", f"algorithms/{made['algorithm_id']}/subscribe")
+    shell.type("algorithms", "delete", made["algorithm_id"], "--yes")  # a subscription does not need it
+    settings = [text for name, value in ids.items() for text in ("--set", f"{name}={value}")]
+
+    (listed,) = shell.answer("algorithms", "subscribed")
+    launched = shell.answer("run", "quickstart_digits", *settings, "--wait")
+
+    assert listed == {**ids, "name": "digits", "version": "1.0.0"}
+    run = launched["run"]
+    assert (run["state"], run["code_sha256"], launched["result"]["throughput"]) == ("completed", "", 201.0)
+    job = TrainingClient(sandbox).show(run["job_id"]).algorithm
+    assert (job.subscription_id, job.item_version_id) == (ids["subscription_id"], ids["item_version_id"])
+    cloned = shell.type("clone", run["run_id"]).stdout
+    assert f"subscription_id: {ids['subscription_id']}" in cloned
+    assert f"item_version_id: {ids['item_version_id']}" in cloned
+
+
+def test_an_api_without_algorithms_has_no_subscribed_ones(shell: CommandLine) -> None:
+    listed = shell.type("algorithms", "subscribed", "--profile", "older")
+
+    assert "the API of this profile has no algorithms" in listed.stderr
+
+
 def test_a_run_of_an_unknown_algorithm_fails_with_the_regions_words(shell: CommandLine) -> None:
     waited = shell.type("run", "quickstart_digits", "--set", "algorithm=nobody", "--wait", "--json")
 

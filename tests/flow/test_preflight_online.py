@@ -210,7 +210,7 @@ def test_what_is_not_answered_in_time_is_a_warning_and_the_rest_is_said(
 
     assert [finding.rule for finding in findings] == ["online.flavor", "online.engine"]
     assert "did not answer within 3 s" in findings[1].message
-    assert told == [(answered, 10) for answered in range(1, 10)]
+    assert told == [(answered, 11) for answered in range(1, 11)]
 
 
 @pytest.mark.parametrize("name", WORKLOADS.names())
@@ -221,14 +221,19 @@ def test_every_version_of_every_workload_finds_its_engine_in_the_sandbox(region:
         assert "online.engine" not in {finding.rule for finding in findings}, version
 
 
+def created_algorithm(sandbox: SandboxProcess) -> str:
+    """The id of an algorithm that jobs can run."""
+    client, job = TrainingClient(sandbox), job_body()["algorithm"]
+    client.put("code/train.py", "")
+    config = {name: job[name] for name in ("code_dir", "boot_file", "engine")}
+    body = {"metadata": {"name": "resnet"}, "job_config": config}
+    return str(client.sdk.create_algorithm(CreateAlgorithmRequest(body=body)).metadata.id)
+
+
 def test_an_algorithm_that_the_region_does_not_have_is_found(
     region: Region, spec: RunSpec, sandbox: SandboxProcess
 ) -> None:
-    TrainingClient(sandbox).put("code/train.py", "")
-    job = job_body()["algorithm"]
-    config = {name: job[name] for name in ("code_dir", "boot_file", "engine")}
-    body = CreateAlgorithmRequest(body={"metadata": {"name": "resnet"}, "job_config": config})
-    made = TrainingClient(sandbox).sdk.create_algorithm(body).metadata.id
+    made = created_algorithm(sandbox)
     plain = changed(spec, code_dir="", boot_file="")
 
     (missing,) = region.asked(changed(plain, algorithm="a1"))
@@ -236,6 +241,22 @@ def test_an_algorithm_that_the_region_does_not_have_is_found(
     assert (missing.rule, missing.field) == ("online.algorithm", "algorithm")
     assert "there is no algorithm 'a1' in sandbox" in missing.message
     assert region.asked(changed(plain, algorithm=made)) == []
+
+
+def test_a_subscription_or_version_that_the_account_does_not_have_is_found(
+    region: Region, spec: RunSpec, sandbox: SandboxProcess
+) -> None:
+    ids = sandbox.admin("POST", f"algorithms/{created_algorithm(sandbox)}/subscribe")
+    plain = changed(spec, code_dir="", boot_file="")
+
+    (unsubscribed,) = region.asked(changed(plain, subscription_id="s1", item_version_id="v1"))
+    (other,) = region.asked(changed(plain, **{**ids, "item_version_id": "v1"}))
+
+    assert (unsubscribed.rule, unsubscribed.field) == ("online.subscription", "subscription_id")
+    assert "there is no subscription 's1' in sandbox" in unsubscribed.message
+    assert (other.rule, other.field) == ("online.subscription", "item_version_id")
+    assert f"has no version 'v1'; it has: {ids['item_version_id']}" in other.message
+    assert region.asked(changed(plain, **ids)) == []
 
 
 def test_an_image_of_the_accounts_own_organisations_has_the_version(

@@ -244,7 +244,7 @@ def test_fields_that_came_later_change_the_hash_only_of_specs_that_use_them() ->
     plain = RunSpec(workload="w")
     later = {"log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir"}
     later |= {"retry_always", "retry_on_hang", "environment_check", "training_mode", "resume_from", "algorithm"}
-    later |= {"conda_env", "stop_when_stalled_minutes"}
+    later |= {"conda_env", "stop_when_stalled_minutes", "subscription_id", "item_version_id"}
     as_before = plain.model_dump(mode="json", exclude=later)
 
     assert plain.sha256 == hashlib.sha256(canonical_json(as_before).encode()).hexdigest()

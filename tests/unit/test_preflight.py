@@ -368,17 +368,6 @@ def test_the_document_lists_every_rule() -> None:
     assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
 
 
-def test_with_an_algorithm_a_spec_names_no_code_or_engine_of_its_own(tmp_path: Path) -> None:
-    spec = changed(good_spec(code_folder(tmp_path)), algorithm="a1", engine_name="PyTorch", update={"cann": "/x.run"})
-
-    refused = {finding.field: finding for finding in found(spec) if finding.rule == "algorithm.alone"}
-    alone = found(changed(spec, code_dir="", engine_name="", update={}))
-
-    assert refused.keys() == {"code_dir", "engine_name", "update"}
-    assert dict(refused["code_dir"].fix) == {"code_dir": ""}
-    assert [finding for finding in alone if finding.level is Level.ERROR] == []
-
-
 @pytest.mark.parametrize(
     ("image", "is_wrong"),
     [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aisbench_sandbox.__main__ import main
 from aisbench_sandbox.obs.routes import OPERATIONS
-from aisbench_sandbox.service.routes import LEGACY_ROUTES, REGISTRY_ROUTES, ROUTES
+from aisbench_sandbox.service.routes import GALLERY_ROUTES, LEGACY_ROUTES, REGISTRY_ROUTES, ROUTES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text("utf-8")
 SERVICE = Path(__file__).parents[2] / "aisbench_sandbox" / "service"
@@ -34,6 +34,10 @@ def test_the_page_lists_the_registrys_requests() -> None:
     assert _requests(_section("Requests: image registry")) == {
         f"{method} {path}" for method, path, _ in REGISTRY_ROUTES
     }
+
+
+def test_the_page_lists_ai_gallerys_requests() -> None:
+    assert _requests(_section("Requests: AI Gallery")) == {f"{method} {path}" for method, path, _ in GALLERY_ROUTES}
 
 
 def test_the_page_lists_the_obs_requests() -> None:

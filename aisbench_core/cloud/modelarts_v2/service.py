@@ -9,7 +9,7 @@ from huaweicloudsdkmodelarts import v1 as sdk
 from aisbench_core.cloud.job_fields import v2_body
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages, pages
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
-from aisbench_core.cloud.modelarts_v2 import algorithms, detail_replies, replies
+from aisbench_core.cloud.modelarts_v2 import algorithms, detail_replies, replies, subscriptions
 from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
 from aisbench_core.errors import CloudNotFound
@@ -29,6 +29,7 @@ from aisbench_core.model import (
     MetricSample,
     Pool,
     Quota,
+    SubscribedAlgorithm,
     WaitingJob,
 )
 from aisbench_core.settings import Credentials, Profile
@@ -176,6 +177,12 @@ class ModelArtsV2:
 
     def delete_algorithm(self, algorithm_id: str) -> None:
         algorithms.delete_algorithm(self._caller, algorithm_id)
+
+    def subscribed_algorithms(self) -> Sequence[SubscribedAlgorithm]:
+        return subscriptions.list_subscribed(self._caller)
+
+    def subscribed_versions(self, subscription_id: str) -> Sequence[SubscribedAlgorithm]:
+        return subscriptions.list_versions(self._caller, subscription_id)
 
     def _search(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
         body = sdk.JobSearches(

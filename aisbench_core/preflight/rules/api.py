@@ -6,6 +6,7 @@ from typing import Literal
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, RunSpec, TrainingMode
 from aisbench_core.preflight.rule import Fix, Source, Subject, Violation, rule
+from aisbench_core.preflight.rules.code import ALGORITHM_FIELDS
 from aisbench_core.sdk_package import INSTALL, PACKAGE, is_installed, package_path
 
 # API v1 has one field for each, so there is nowhere to put another channel.
@@ -88,7 +89,7 @@ def _scheduling(spec: RunSpec) -> Iterator[Violation]:
         ("resume_from", "", Message("api {api} downloads no output before the job starts", api=spec.api)),
         ("training_mode", TrainingMode.GENERAL, Message("api {api} has no training mode", api=spec.api)),
         ("working_dir", "", Message("api {api} has no working directory", api=spec.api)),
-        ("algorithm", "", Message("api {api} has no algorithms", api=spec.api)),
+        *((field, "", Message("api {api} has no algorithms", api=spec.api)) for field in ALGORITHM_FIELDS),
         ("local_code_dir", "", Message("api {api} puts the code into its own directory", api=spec.api)),
     )
     for index, volume in enumerate(spec.volumes):

@@ -7,7 +7,9 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Level
 from aisbench_core.preflight.rule import Source, Subject, Violation, rule
 
-# What an algorithm of ModelArts holds, by field.
+# What names an algorithm of ModelArts, own or subscribed.
+ALGORITHM_FIELDS = ("algorithm", "subscription_id", "item_version_id")
+# What an algorithm holds, by field.
 _OF_ALGORITHMS = (
     "code_dir",
     "boot_file",
@@ -25,7 +27,7 @@ def code_missing(subject: Subject) -> Iterator[Violation]:
     """The code directory exists: the workload ships its code, or the spec gives an absolute path."""
     spec = subject.spec
     if not spec.code_dir:
-        if subject.workload and not (spec.command or spec.algorithm):
+        if subject.workload and not (spec.command or spec.uses_algorithm):
             message = Message(
                 "{workload} ships no training code, and no code directory is given", workload=subject.workload.name
             )
@@ -88,7 +90,7 @@ def boot_missing(subject: Subject) -> Iterator[Violation]:
     """The boot file is given and exists in the code directory."""
     spec = subject.spec
     if not spec.boot_file:
-        if subject.workload and not (subject.has_custom_image or spec.algorithm):
+        if subject.workload and not (subject.has_custom_image or spec.uses_algorithm):
             message = Message("no boot file is given")
             yield Violation(message, Message("set boot_file to a .py file, relative to code_dir"))
     elif spec.code_dir and subject.code_dir.is_dir() and not (subject.code_dir / spec.boot_file).is_file():
@@ -127,12 +129,26 @@ def boot_outside(subject: Subject) -> Iterator[Violation]:
 def algorithm_alone(subject: Subject) -> Iterator[Violation]:
     """With an algorithm, the spec names no code, boot file, image, command or engine of its own."""
     spec = subject.written
-    for field in _OF_ALGORITHMS if spec.algorithm else ():
+    for field in _OF_ALGORITHMS if spec.uses_algorithm else ():
         if value := getattr(spec, field):
             message = Message("the algorithm decides {field}, but the spec says {value!r}", field=field, value=value)
-            yield Violation(message, Message("leave {field} or algorithm out", field=field), field, ((field, ""),))
-    if spec.algorithm and spec.update.packages:
+            yield Violation(message, Message("leave {field} or the algorithm out", field=field), field, ((field, ""),))
+    if spec.uses_algorithm and spec.update.packages:
         hint = Message("leave update out, or let the spec bring its own code")
         yield Violation(
             Message("packages are installed by a script beside the code, which the algorithm holds"), hint, "update"
         )
+
+
+@rule("algorithm.subscription", Level.ERROR, "subscription_id", Source.API)
+def algorithm_subscription(subject: Subject) -> Iterator[Violation]:
+    """A subscribed algorithm has both its ids, and is named instead of an own one."""
+    spec = subject.written
+    ids = {"subscription_id": spec.subscription_id, "item_version_id": spec.item_version_id}
+    missing = [field for field, value in ids.items() if not value]
+    if len(missing) == 1:
+        hint = Message("`aisbench algorithms subscribed` lists both ids of each version")
+        yield Violation(Message("a subscribed algorithm needs {field}, too", field=missing[0]), hint, missing[0])
+    if spec.algorithm and len(missing) < len(ids):
+        message = Message("the spec names an own and a subscribed algorithm, but a job runs one")
+        yield Violation(message, Message("leave algorithm, or subscription_id and item_version_id, out"), "algorithm")

@@ -132,7 +132,7 @@ def cards_flavor(subject: Subject) -> Iterator[Violation]:
 def engine_missing(subject: Subject) -> Iterator[Violation]:
     """Without a custom image, a preset engine is set by name and version."""
     spec = subject.spec
-    own_engine = not (spec.image_url or spec.algorithm)
+    own_engine = not (spec.image_url or spec.uses_algorithm)
     if subject.workload and own_engine and spec.framework_version in subject.workload.versions:
         for field in ("engine_name", "engine_version"):
             if not getattr(spec, field):

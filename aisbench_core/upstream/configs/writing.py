@@ -22,7 +22,7 @@ from easydict import EasyDict as ed
 UNSUPPORTED = (
     *("environments", "secrets", "auto_stop_hours", "retries", "priority", "log_path", "retry_always", "retry_on_hang"),
     *("environment_check", "training_mode", "working_dir", "local_code_dir", "resume_from", "algorithm", "conda_env"),
-    "stop_when_stalled_minutes",
+    *("subscription_id", "item_version_id", "stop_when_stalled_minutes"),
 )
 
 Values = Mapping[str, object]

@@ -40,6 +40,7 @@ _SPEC_FIELDS = ("engine_name", "boot_file", "image_url", "command", "pool_id", "
 # The same, with what specs that were stored before mean: a run without the field is no different.
 _LATER_FIELDS: dict[str, object] = {
     **{"training_mode": "general", "working_dir": "", "local_code_dir": "", "resume_from": "", "algorithm": ""},
+    **{"subscription_id": "", "item_version_id": ""},
     **{"conda_env": "", "retry_always": False, "retry_on_hang": False, "environment_check": None},
 }
 

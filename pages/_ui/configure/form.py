@@ -34,6 +34,7 @@ from pages._ui.shell.words import t
 
 MAX_RESUMABLE = 50  # runs that are offered to go on from; others can be typed into the YAML
 NUMBERS = ("priority", "auto_stop_hours", "stop_when_stalled_minutes", "retries")
+ALGORITHM = ("algorithm", "subscription_id", "item_version_id")
 CHECKED = {None: "default", True: "on", False: "off"}  # the answers of the field environment_check
 
 
@@ -220,7 +221,7 @@ def _more(form: Form) -> None:
             text_field(form, field)
         show_directory_picker("log_path", form.filled.log_path, form.profile, storing("log_path"))
     with right:
-        for field in ("engine_name", "engine_version", "image_url", "command", "conda_env", "algorithm"):
+        for field in ("engine_name", "engine_version", "image_url", "command", "conda_env", *ALGORITHM):
             text_field(form, field)
             if field == "engine_version":
                 show_engine_picker(form.profile, changing(_with_engine))

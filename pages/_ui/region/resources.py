@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from aisbench_core.formats import MISSING, duration
-from aisbench_core.model import Algorithm, Engine, Pool, PricedFlavor, WaitingJob
+from aisbench_core.model import Algorithm, Engine, Pool, PricedFlavor, SubscribedAlgorithm, WaitingJob
 from pages._ui.region.answers import show_answer
 from pages._ui.shell import url
 from pages._ui.shell.core import core
@@ -64,6 +64,20 @@ def show_algorithms(profile: str) -> None:
     if algorithms is not None:
         found = search(algorithms, lambda algorithm: (algorithm.name, algorithm.algorithm_id, algorithm.description))
         show_rows(found, _algorithm_row, t("region.algorithms"))
+
+    subscribed = show_answer(core().algorithms.subscribed, profile)
+    if subscribed:
+        st.subheader(t("region.subscribed"))
+        show_rows(subscribed, _subscribed_row, t("region.subscribed"), "subscribed")
+
+
+def _subscribed_row(algorithm: SubscribedAlgorithm) -> dict[str, Any]:
+    return {
+        t("region.algorithm"): algorithm.name or None,
+        t("region.version"): algorithm.version or None,
+        t("field.subscription_id"): algorithm.subscription_id,
+        t("field.item_version_id"): algorithm.item_version_id,
+    }
 
 
 def _algorithm_row(algorithm: Algorithm) -> dict[str, Any]:
