@@ -16,7 +16,6 @@ from aisbench_core.cli import (
     installation,
     launching,
     region,
-    regression,
     results,
     runs,
     scaling,
@@ -31,6 +30,7 @@ from aisbench_core.cli.api import tokens
 from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.logs import commands as logs
+from aisbench_core.cli.regression import commands as regression
 from aisbench_core.cli.summaries import scalars, tensorboard
 from aisbench_core.errors import AisbenchError, disk_error
 from aisbench_core.private_files import make_private_folder, private_umask

@@ -19,7 +19,7 @@ from aisbench_core.cli.options import (
     spec_on_all_cards,
     yaml_of,
 )
-from aisbench_core.cli.regression import exit_code_of
+from aisbench_core.cli.regression.commands import exit_code_of
 from aisbench_core.cli.series.report import (
     best_text,
     comparison_text,

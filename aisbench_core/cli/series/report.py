@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from aisbench_core import formats
 from aisbench_core.cli import display
-from aisbench_core.cli.regression import change_interval, power_text
+from aisbench_core.cli.regression.text import change_interval, power_text
 
 if TYPE_CHECKING:
     from aisbench_core.model import ParameterSearch
