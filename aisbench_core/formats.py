@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Mapping
 
 # Stands for what was not measured, or is not known.
 MISSING = "–"
@@ -86,6 +87,11 @@ def size(count: int | None) -> str:
 def money(amount: float | None, currency: str) -> str:
     """1,234.50 CNY."""
     return MISSING if amount is None else f"{amount:,.2f} {currency}"
+
+
+def amounts_text(amounts: Mapping[str, float]) -> str:
+    """Money by currency, never added up: 1,234.50 CNY + 3.00 USD."""
+    return " + ".join(money(amount, currency) for currency, amount in amounts.items())
 
 
 def nodes_and_cards(nodes: int | None, cards: int | None) -> str:

@@ -1,8 +1,7 @@
 """Profiles, their keys, and what their regions offer."""
 
 import json
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -47,20 +46,6 @@ class Regions:
             return self.profile(run.profile).job_page(run.job_id)
         except AisbenchError:
             return ""
-
-    def cost(self, node_hours: Mapping[tuple[str, str], float]) -> Mapping[str, float]:
-        """What node hours cost, by currency; they are given by profile and flavor.
-
-        Those without a price, of a rehearsal, or of a profile that is gone, are left out."""
-        costs: defaultdict[str, float] = defaultdict(float)
-        for (name, flavor), hours in node_hours.items():
-            try:
-                profile = self.profile(name)
-            except AisbenchError:
-                continue
-            if flavor in profile.price_per_node_hour and not profile.rehearsal:
-                costs[profile.currency] += profile.price_per_node_hour[flavor] * hours
-        return costs
 
     def credentials_summary(self, profile: str = "") -> str:
         """The profile's access key, masked, and its source; or why there is none."""

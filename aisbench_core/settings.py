@@ -163,7 +163,8 @@ class Profile(Frozen):
     caution: Annotated[str, Field(description="a warning for Health and the doctor, written by the sandbox")] = ""
     currency: Annotated[str, Field(description="currency of the prices")] = "CNY"
     price_per_node_hour: Annotated[
-        dict[str, Annotated[float, Field(ge=0)]], Field(default_factory=dict, description="your prices by flavor")
+        dict[str, Annotated[float, Field(ge=0)]],
+        Field(default_factory=dict, description="your prices by flavor; a run keeps that of its launch"),
     ]
 
     @property

@@ -95,7 +95,7 @@ class Core:
         self.jobs = Jobs(ledger, interactive, runs, clock)
         self.algorithms = Algorithms(workloads, connect, interactive)
         self.files = RunFiles(settings.runs_dir, ledger)
-        overviews = RunOverviews(self.files, regions, warehouse, clock)
+        overviews = RunOverviews(self.files, warehouse, clock)
         self.snapshots = RunSnapshots(self.files, overviews, clock)
         self.causes = Causes(settings.runs_dir, ledger, self.watches, workloads)
         self.logs = RunLogs(self.files.log_files)

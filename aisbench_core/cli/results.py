@@ -125,7 +125,9 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
 
 
 def _median(median: "Column", row: "BoardRow") -> str:
-    return formats.number(getattr(row, median.name), median.unit)
+    from aisbench_core.model.columns import CURRENCY
+
+    return formats.number(getattr(row, median.name), row.currency if median.unit == CURRENCY else median.unit)
 
 
 def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:

@@ -1,5 +1,6 @@
 """`aisbench runs`, `show`, `stop` and `collect`, and the jobs of a region."""
 
+from datetime import datetime
 from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -99,7 +100,8 @@ def show(run_id: str, as_json: bool) -> None:
 
     def text() -> str:
         alert = alert_text(run, details, watch)
-        run_fields = _run_fields(run, details, alert, progress, counts_text(core.systems.of(run.run_id)), page)
+        cost, system = _cost(run, core.clock()), counts_text(core.systems.of(run.run_id))
+        run_fields = _run_fields(run, details, alert, progress, cost, system, page)
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_low, utilisation))
         tables = (by_server, cards_text(cards), details_text(details), _events(events))
@@ -181,7 +183,7 @@ def _row_fields(row: "RunRow") -> str:
 
 
 def _run_fields(
-    run: "Run", details: "JobDetails", alert: str, progress: "Progress | None", system: str, page: str
+    run: "Run", details: "JobDetails", alert: str, progress: "Progress | None", cost: str, system: str, page: str
 ) -> str:
     spec = run.spec
     return display.fields(
@@ -213,9 +215,16 @@ def _run_fields(
         ("started", display.local_time(run.started_at)),
         ("ended", display.local_time(run.ended_at)),
         ("ran for", formats.duration(run.duration_s)),
+        ("cost", cost),
         ("code", run.code_sha256[:12]),
         ("system", system),
     )
+
+
+def _cost(run: "Run", now: datetime) -> str:
+    """At the price of its launch; empty before it runs and without a price."""
+    cost = formats.amounts_text(run.money(run.node_hours(now)))
+    return f"{cost} at {formats.money(run.price_per_node_hour, run.currency)} per node hour" if cost else ""
 
 
 def _job(core: "Core", run_id: str) -> "JobDetails":

@@ -100,6 +100,8 @@ def _run(cells: Cells, spec: RunSpec, where: Provenance) -> Run:
         next_step_at=created_at,
         duration_s=_number(cells.get("platform_duration_s")),
         series_index=int(index) if index else None,
+        price_per_node_hour=_number(cells.get("price_per_node_hour")),
+        currency=cells.get("currency", ""),
         **{name: cells.get(name, "") for name in ("created_by", "job_id", "job_name", "code_sha256", "series_id")},  # type: ignore[arg-type]  # by name
     )
 

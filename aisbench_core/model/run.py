@@ -84,6 +84,7 @@ class Run:
     `version`: compare-and-set token of the ledger. `updated_at`: when the run entered its state. `verdict`: the state
     after COLLECTING. `detail`: one sentence for people. `attempts`: consecutive failures of the current step.
     `series_index`: number of the series' cell, from 1 in the order of launching; attempts at a cell share it.
+    `price_per_node_hour` in `currency`: as at the launch, so that what a run cost never changes; None is not known.
     """
 
     run_id: str
@@ -108,6 +109,8 @@ class Run:
     duration_s: float | None = None
     series_id: str = ""
     series_index: int | None = None
+    price_per_node_hour: float | None = None
+    currency: str = ""
 
     def to(self, state: RunState, **changes: object) -> Self:
         """The run in another state. Raises ValueError for a transition that MOVES does not contain."""
@@ -180,6 +183,12 @@ class Run:
         if seconds is None:
             seconds = max(0.0, ((self.ended_at or now) - self.started_at).total_seconds())
         return self.spec.node_count * seconds / 3600
+
+    def money(self, node_hours: float | None) -> Mapping[str, float]:
+        """What node hours of it cost, by currency; empty if they or the price are not known."""
+        if node_hours is None or self.price_per_node_hour is None:
+            return {}
+        return {self.currency: node_hours * self.price_per_node_hour}
 
     @property
     def can_collect_again(self) -> bool:

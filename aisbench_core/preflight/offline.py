@@ -54,8 +54,15 @@ def worst_first(findings: Sequence[Finding]) -> list[Finding]:
 def estimate(spec: RunSpec, profile: Profile, hours: float) -> float | None:
     """The cost of `hours` of running, in the profile's currency: price x nodes x hours.
 
+    None without a price."""
+    price = price_of(spec, profile)
+    return None if price is None else price * spec.node_count * hours
+
+
+def price_of(spec: RunSpec, profile: Profile) -> float | None:
+    """The profile's price of a node hour, in its currency.
+
     None for rehearsals, which cost nothing, without a price for the flavor, and in a dedicated pool, which is paid for
     separately."""
-    price = profile.price_per_node_hour.get(spec.flavor or profile.flavor)
     in_pool = spec.pool_id or (profile.pool_id and not spec.flavor)
-    return None if price is None or in_pool or profile.rehearsal else price * spec.node_count * hours
+    return None if in_pool or profile.rehearsal else profile.price_per_node_hour.get(spec.flavor or profile.flavor)

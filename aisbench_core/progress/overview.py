@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Clock, Run, TrainingPoint
 from aisbench_core.progress.estimate import remaining_seconds
-from aisbench_core.regions import Regions
 from aisbench_core.running.run_files import LaunchFacts, RunFiles
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.compared import Usual
@@ -23,7 +22,7 @@ class RunOverview:
     """Answers about one run at the time `at`; None, and no currency in money, is not known.
 
     `remaining_s`: until the training ends; `by_earlier` if only earlier runs of the configuration tell. `hours_end` and
-    `cost_end`: expected at the end. A rehearsal costs nothing, so that it has no cost."""
+    `cost_end`: expected at the end, at the price of the launch. A rehearsal costs nothing, so that it has no cost."""
 
     at: datetime
     points: tuple[TrainingPoint, ...]
@@ -53,7 +52,6 @@ class RunOverviews:
     """Overviews of runs. Threads may share it."""
 
     files: RunFiles
-    regions: Regions
     warehouse: Warehouse
     clock: Clock
     _usual: dict[str, Usual | None] = field(default_factory=dict)
@@ -77,8 +75,8 @@ class RunOverviews:
             by_earlier,
             hours,
             more,
-            self._cost(run, hours),
-            self._cost(run, more),
+            run.money(hours),
+            run.money(more),
         )
 
     def _facts(self, run: Run) -> LaunchFacts | None:
@@ -101,9 +99,6 @@ class RunOverviews:
                 self._usual.clear()
             self._usual[run.run_id] = found
         return found
-
-    def _cost(self, run: Run, hours: float | None) -> Money:
-        return {} if hours is None else self.regions.cost({(run.profile, run.spec.flavor): hours})
 
 
 def _remaining(

@@ -5,8 +5,8 @@ import sqlite3
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 
-# One more with every change of what follows; ledgers of 1 to 7 are of development versions.
-VERSION = 8
+# One more with every change of what follows; ledgers of 1 to 8 are of development versions.
+VERSION = 9
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -15,7 +15,8 @@ TABLES = {
     " next_step_at text not null, version integer not null, job_name text not null, job_id text not null,"
     " phase text not null, attempts integer not null, verdict text, detail text not null, code_sha256 text not null,"
     " submitted_at text, started_at text, ended_at text, duration_s real, token text unique,"
-    " series_id text not null default '', series_index integer, detail_data text not null default ''",
+    " series_id text not null default '', series_index integer, detail_data text not null default '',"
+    " price_per_node_hour real, currency text not null default ''",
     "events": "number integer primary key, run_id text not null, at text not null, source text not null,"
     " level text not null, message text not null, actor text not null, message_data text not null default '',"
     " actor_data text not null default ''",

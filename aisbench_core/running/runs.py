@@ -14,6 +14,7 @@ from aisbench_core.errors import Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import Actor, Clock, Event, Launched, Level, Phase, Run, RunPart, RunSpec, RunState
 from aisbench_core.model.run import SEARCH_REASON
+from aisbench_core.preflight.offline import price_of
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import (
@@ -109,7 +110,7 @@ class Runs:
         """Create a run's folder, then store the run. The spec must have passed preflight."""
         require_writable(self.settings.data_dir)
         now = self.clock()
-        run = _new_run(spec, profile.name, actor, now)
+        run = _new_run(spec, profile, actor, now)
         with full_disks_named(), self.launches.unfinished(run.run_id):
             self._write_facts(run, profile, reproduces)
             message = _launched(run, self.describe_system(run), reproduces)
@@ -201,10 +202,12 @@ def _launched(run: Run, described: int, reproduces: str) -> Message:
     return joined("; ", parts)
 
 
-def _new_run(spec: RunSpec, profile: str, actor: Actor, now: datetime) -> Run:
+def _new_run(spec: RunSpec, profile: Profile, actor: Actor, now: datetime) -> Run:
     run_id = run_paths.new_id("r", now)
-    run = Run(run_id, spec, profile, RunState.PREPARING, now, actor.name, now, now)
-    return replace(run, job_name=run_paths.job_name(spec, run_id))
+    run = Run(run_id, spec, profile.name, RunState.PREPARING, now, actor.name, now, now)
+    price = price_of(spec, profile)
+    currency = "" if price is None else profile.currency
+    return replace(run, job_name=run_paths.job_name(spec, run_id), price_per_node_hour=price, currency=currency)
 
 
 def _stopping(run: Run, actor: Actor, now: datetime) -> Run:

@@ -119,6 +119,7 @@ class RunRow:
     `throughput_reported` is that of train_result_info. `accuracy` is None on synthetic data, where it is not a
     measurement (`accuracy_reported` has the number). Of an imported run, sizes may be None and texts empty: they are
     unknown, and `source` is where it was imported from. `reproduces` is the run whose result it was to repeat.
+    Price and costs are in `currency`.
     """
 
     run_id: str
@@ -189,6 +190,10 @@ class RunRow:
     reproduces: str
     manifest_sha256: str
     image: str = ""
+    price_per_node_hour: float | None = None
+    currency: str = ""
+    cost: float | None = None
+    cost_per_million_samples: float | None = None
 
     @property
     def began_at(self) -> datetime | None:

@@ -127,16 +127,13 @@ def test_records_and_node_hours_are_those_of_the_last_days(open_page: OpenPage, 
     assert row["Change"] == "+7.32 %"
 
 
-def test_node_hours_cost_what_the_profile_says_and_rehearsals_nothing(open_page: OpenPage, data_dir: Path) -> None:
-    folder = data_dir / "profiles"
-    folder.mkdir(exist_ok=True)
-    text = (data_dir / "sandbox" / "profile.yaml").read_text("utf-8")
-    lines = [line for line in text.splitlines() if not line.startswith(("name:", "price", "currency", "rehearsal"))]
-    priced = [*lines, "price_per_node_hour: {modelarts.kat1.8xlarge: 100}", "currency: EUR", ""]
-    (folder / "beijing.yaml").write_text("\n".join(priced), "utf-8")
+def test_node_hours_cost_what_they_did_at_the_launch_and_rehearsals_nothing(
+    open_page: OpenPage, data_dir: Path
+) -> None:
     one = a.record("one")
-    newest = replace(one.run, created_at=NOW, started_at=NOW, ended_at=NOW, duration_s=1800.0)
-    pretended = replace(newest, run_id="two")
+    ended = replace(one.run, created_at=NOW, started_at=NOW, ended_at=NOW, duration_s=1800.0)
+    newest = replace(ended, price_per_node_hour=100.0, currency="EUR")
+    pretended = replace(ended, run_id="two")
     recorded(data_dir, replace(one, run=newest), replace(one, run=pretended, rehearsal=True))
 
     real, rehearsals = (open_page("home", region=region) for region in ("cn-north-9", "cn-north-9~rehearsal"))

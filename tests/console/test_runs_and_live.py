@@ -265,10 +265,13 @@ def test_a_run_says_what_it_has_cost_and_an_unknown_price_is_not_zero(open_page:
     ledger.advance(uploading, replace(uploading, started_at=None))
 
     ended, before = texts(open_page("live", run=DONE_RUN)), texts(open_page("live", run=ACTIVE_RUN))
+    ledger.advance(done, replace(done, duration_s=1800.0, price_per_node_hour=50.0, currency="EUR"))
+    priced = texts(open_page("live", run=DONE_RUN))
 
     assert done.duration_s
     assert f"**{done.duration_s / 3600:.3g}** node hours" in ended
-    assert "The profile has no price per node hour for" in ended
+    assert "Not priced: no price per node hour for" in ended
+    assert "**25.00 EUR**" in priced
     assert "node hours" not in before, "its nodes are not occupied yet"
 
 

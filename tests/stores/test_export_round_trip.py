@@ -83,6 +83,7 @@ def many_kinds() -> list[RunRecord]:
         replace(measured, result=replace(measured.result, info=info, dataset_sha256="da7a" * 16), described=stated),
         a.record("two", node_count=2, throughputs=[901.1 + number / 7 for number in range(16)]),
         a.record("servers", node_count=2, mode=Mode.SINGLE_SERVER),
+        replace(a.record("priced"), run=a.run("priced", price_per_node_hour=12.5, currency="USD")),
         a.record("synthetic", synthetic_data=True),
         a.record("stopped", with_result=False, state=RunState.STOPPED),
         a.record("too-accurate", accuracy=7.0),

@@ -45,7 +45,7 @@ def test_a_slower_row_is_told_against_the_best_of_its_benchmark(tmp_path: Path) 
     assert details is not None
     assert (details.row.throughput, details.best.throughput) == (500.0, 1005.0)
     assert details.row.framework_version == "r1.9"
-    assert sum(details.node_hours.values()) > 0
+    assert details.node_hours > 0
 
 
 def test_imported_rows_which_have_no_rank_are_told_against_the_fastest_of_them(tmp_path: Path) -> None:

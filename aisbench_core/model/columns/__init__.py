@@ -22,6 +22,7 @@ from aisbench_core.model.columns.about import (
 from aisbench_core.model.columns.column import (
     BASELINE,
     COUNT,
+    CURRENCY,
     FRACTION,
     RESULTS,
     RUNS,
@@ -38,10 +39,11 @@ from aisbench_core.model.columns.column import (
     Wording,
 )
 from aisbench_core.model.columns.measured import COUNTED, POWER, QUALITY, SCALING, THROUGHPUT, TIMES, UTILISATION
+from aisbench_core.model.columns.money import MONEY, NODE_HOURS
 
 COLUMNS = (
     *IDENTITY, *MODE, *CONFIGURATION, *QUALITY, *TIMES, *THROUGHPUT, *SCALING, *POWER, *UTILISATION, *VALIDITY,
-    *ORIGIN, *KIND,
+    *ORIGIN, *KIND, *MONEY,
 )  # fmt: skip
 
 # Runs that are equal in these stored columns make one row of the leaderboard: one benchmark configuration, system, code
@@ -71,6 +73,11 @@ PERIODS = tuple(name.removesuffix("_start_time") for name in TIMES_OF_KEYS if na
 
 # Keys that came after the first release: older blocks lack them, and older hashes do not cover them.
 LATER_KEYS = frozenset(key.stored_name for key in KEYS if key.stored and key.stored.since > BASELINE)
+
+# The same of a run itself.
+LATER_OF_RUN = frozenset(
+    column.stored_name for column in stored_in(RUNS) if column.stored and column.stored.since > BASELINE
+)
 
 
 def medians() -> tuple[Column, ...]:
@@ -103,8 +110,8 @@ def by_exported() -> Mapping[str, Column]:
 
 
 __all__ = [
-    "BASELINE", "BEGAN", "COLUMNS", "COUNT", "COUNTED", "FINGERPRINTED", "FRACTION", "GROUP_KEYS", "KEYS",
-    "LATER_KEYS", "PERIODS", "RESULTS", "RUNS", "SCHEMA", "SPEC_PATHS", "SQL_TYPES", "TESTER_PATHS", "TIMES_OF_KEYS",
-    "UNIT", "UTC", "Column", "Compared", "Exported", "Key", "Kind", "Mlflow", "Stored", "Wording", "by_exported",
-    "by_field", "compared", "medians", "of_mlflow", "stored_in",
+    "BASELINE", "BEGAN", "COLUMNS", "COUNT", "COUNTED", "CURRENCY", "FINGERPRINTED", "FRACTION", "GROUP_KEYS", "KEYS",
+    "LATER_KEYS", "LATER_OF_RUN", "NODE_HOURS", "PERIODS", "RESULTS", "RUNS", "SCHEMA", "SPEC_PATHS", "SQL_TYPES",
+    "TESTER_PATHS", "TIMES_OF_KEYS", "UNIT", "UTC", "Column", "Compared", "Exported", "Key", "Kind", "Mlflow", "Stored",
+    "Wording", "by_exported", "by_field", "compared", "medians", "of_mlflow", "stored_in",
 ]  # fmt: skip

@@ -65,6 +65,9 @@ BASELINE = 12
 # The unit of what is measured in the workload's own unit: the name of the column that holds it.
 UNIT = "throughput_unit"
 
+# The unit of money: the name of the column that holds it. Amounts of two currencies are never added or sorted.
+CURRENCY = "currency"
+
 FRACTION, COUNT, UTC = "fraction", "1", "UTC"
 
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import BEGAN, COUNTED
+from aisbench_core.model.columns import BEGAN, COUNTED, NODE_HOURS
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, statistics_of
 from aisbench_core.warehouse.answers.histories import Trend
 from aisbench_core.warehouse.records.rows import aware, utc
+from aisbench_core.warehouse.spending.costs import costs_where
 from aisbench_core.warehouse.values import BoardQuery
 
 # Of each period, the latest; who wants more sorts the leaderboard.
@@ -53,10 +54,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class RegionActivity:
-    """Records, the latest first, and usage by profile and flavor."""
+    """Records, the latest first, usage by profile and flavor, and what the runs cost, by currency."""
 
     records: tuple[BrokenRecord, ...]
     usage: tuple[Usage, ...]
+    costs: Mapping[str, float]
 
 
 _KEYS = tuple(field.name for field in fields(Trend))
@@ -78,9 +80,11 @@ _PREVIOUS = f"""
 
 _USAGE = f"""
     select profile, flavor, count(*), count(*) filter (where state = 'failed'),
-        coalesce(sum(node_count * duration_s), 0) / 3600
+        coalesce(sum({NODE_HOURS}), 0)
     from runs where {CHOSEN} and origin = 'launched' and ended_at >= $since group by all order by all
 """
+
+_COSTS = costs_where(f"{CHOSEN} and ended_at >= $since")
 
 
 def activity(cur: DuckDBPyConnection, query: BoardQuery, since: datetime) -> RegionActivity:
@@ -93,7 +97,8 @@ def activity(cur: DuckDBPyConnection, query: BoardQuery, since: datetime) -> Reg
     previous = dict(cur.execute(_PREVIOUS, {"groups": groups, "since": utc(since)}).fetchall())
     records = (_record(row, previous) for row in rows)
     usage = cur.execute(_USAGE, chosen).fetchall()
-    return RegionActivity(tuple(record for record in records if record), tuple(Usage(*row) for row in usage))
+    costs = dict(cur.execute(_COSTS, chosen).fetchall())
+    return RegionActivity(tuple(record for record in records if record), tuple(Usage(*row) for row in usage), costs)
 
 
 def _record(row: Mapping[str, Any], previous: Mapping[int, float]) -> BrokenRecord | None:

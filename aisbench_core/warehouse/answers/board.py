@@ -8,7 +8,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin
-from aisbench_core.model.columns import GROUP_KEYS
+from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, medians
 from aisbench_core.statistics.student import T95, T95_BEYOND
 from aisbench_core.warehouse.answers.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
 from aisbench_core.warehouse.answers.filters import order, parameters, statistics_of
@@ -57,6 +57,9 @@ def _rank(condition: str) -> str:
 # Sorts by numbers in the row's own unit. Rows are sorted by unit first: numbers of two units have no order.
 _RATES = frozenset({"throughput", "best", "olympic_mean", "per_node", "per_card"})
 
+# The same of currencies.
+_AMOUNTS = frozenset(column.name for column in medians() if column.unit == CURRENCY)
+
 _DIFFERING = [f"case when other_{name} then '{name}' end" for name in ASPECTS]
 
 FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
@@ -73,7 +76,7 @@ FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
 def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     """One page of groups, sorted, with how many groups there are in all."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
-    units = "throughput_unit, " if query.sort in _RATES else ""
+    units = "throughput_unit, " if query.sort in _RATES else "currency nulls last, " if query.sort in _AMOUNTS else ""
     sorted_by = (
         f"{units}{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
     )
@@ -135,6 +138,7 @@ _CONVERTERS: Mapping[str, Callable[[Any], object]] = {
     "origin": Origin,
     "best_at": lambda at: aware(at) if at else None,
     "latest_at": lambda at: aware(at) if at else None,
+    "currency": lambda currency: currency or "",
 }
 _CONVERTED = tuple((index, _CONVERTERS[name]) for index, name in enumerate(FIELDS) if name in _CONVERTERS)
 

@@ -6,12 +6,13 @@ from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import GROUP_KEYS
+from aisbench_core.model.columns import GROUP_KEYS, NODE_HOURS
 from aisbench_core.warehouse.answers.board import leaderboard
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.group_statistics import group_id
 from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.records.runs import by_ids
+from aisbench_core.warehouse.spending.costs import costs_where
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 
 # Rows of one benchmark that are ranked, and the newest runs of the row that are listed.
@@ -25,10 +26,8 @@ _FACTS = """
     from runs where group_id = ?
 """
 
-_HOURS = """
-    select profile, flavor, coalesce(sum(node_count * duration_s), 0) / 3600
-    from runs where group_id = ? and origin = 'launched' group by all
-"""
+_HOURS = f"select coalesce(sum({NODE_HOURS}), 0) from runs where group_id = ? and origin = 'launched'"
+_COSTS = costs_where("group_id = ?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class BoardRowDetails:
     """A row of the leaderboard. `best` is its benchmark's fastest row, of those with a rank where there are any;
     `ranked` is how many have one.
 
-    `runs`: the newest MAX_RUNS of `total`, valid or not. `node_hours`: of launched runs, by profile and flavor."""
+    `runs`: the newest MAX_RUNS of `total`, valid or not. `node_hours`, and `costs` by currency: of launched runs."""
 
     row: BoardRow
     best: BoardRow
@@ -46,7 +45,8 @@ class BoardRowDetails:
     first_at: datetime
     last_at: datetime
     people: tuple[str, ...]
-    node_hours: Mapping[tuple[str, str], float]
+    node_hours: float
+    costs: Mapping[str, float]
 
 
 def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
@@ -73,7 +73,8 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
     total, first_at, last_at, people = cur.execute(_FACTS, [group]).fetchall()[0]
     ids = [newest for (newest,) in cur.execute(_RUNS, [group]).fetchall()]
     by_id = {one.run_id: one for one in by_ids(cur, ids)}
-    hours = {(profile, flavor): spent for profile, flavor, spent in cur.execute(_HOURS, [group]).fetchall()}
+    [(hours,)] = cur.execute(_HOURS, [group]).fetchall()
+    costs = dict(cur.execute(_COSTS, [group]).fetchall())
     ranked = [one for one in rows if one.rank_from is not None]
     return BoardRowDetails(
         row,
@@ -85,6 +86,7 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
         aware(last_at),
         tuple(people or ()),
         hours,
+        costs,
     )
 
 

@@ -25,7 +25,8 @@ class BoardRow:
     the ranks it may have among the rows with its fingerprint and unit: they differ where 95 % confidence intervals of
     the mean overlap; imported rows have none. Accuracy on synthetic data does not count. `median_run_id` is the valid
     run in the middle by throughput, the slower one of two, and `accuracy` its accuracy. `differs_in` names the ASPECTS
-    in which this row differs from rows that look the same, separated by `;`.
+    in which this row differs from rows that look the same, separated by `;`. Costs are in `currency`: there are none if
+    the valid runs have several.
     """
 
     workload: str
@@ -75,6 +76,9 @@ class BoardRow:
     accuracy: float | None = None
     differs_in: str = ""
     average_power_w: float | None = None
+    cost: float | None = None
+    cost_per_million_samples: float | None = None
+    currency: str = ""
 
     @property
     def system(self) -> str:

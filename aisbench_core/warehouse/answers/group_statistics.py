@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import BEGAN, COUNTED, FINGERPRINTED, GROUP_KEYS, medians
+from aisbench_core.model.columns import BEGAN, COUNTED, CURRENCY, FINGERPRINTED, GROUP_KEYS, Column, medians
 from aisbench_core.warehouse.store.schema import RUNS, among
 
 # Runs from which on the fastest and the slowest may be dropped.
@@ -35,6 +35,16 @@ AT = "coalesce(started_at, submitted_at, created_at)"
 # Why a run does not count.
 REASON = "case when failed_checks = '' then state else failed_checks end"
 
+_ONE_CURRENCY = """min(nullif(currency, '')) filter (where counted is not null)
+    = max(nullif(currency, '')) filter (where counted is not null)"""
+
+
+def _median(column: Column) -> str:
+    """SQL; amounts of several currencies have no median."""
+    median = f"median({column.value}) filter (where counted is not null)"
+    return f"case when {_ONE_CURRENCY} then {median} end" if column.unit == CURRENCY else median
+
+
 _NUMBERS = {
     **{name: f"any_value({name})" for name in (*GROUP_KEYS, *FINGERPRINTED)},
     "recorded": "count(*)",
@@ -53,7 +63,8 @@ _NUMBERS = {
     "per_card": "median(throughput_per_card) filter (where counted is not null)",
     "best_accuracy": "max(accuracy_measured) filter (where counted is not null)",
     "median_accuracy": "median(accuracy_measured) filter (where counted is not null)",
-    **{median.name: f"median({median.stored_name}) filter (where counted is not null)" for median in medians()},
+    **{median.name: _median(median) for median in medians()},
+    "currency": f"case when {_ONE_CURRENCY} then min(nullif(currency, '')) filter (where counted is not null) end",
 }
 
 # The run in the middle by throughput, the slower one of two. A median belongs to no run, an accuracy to one.
@@ -134,7 +145,7 @@ _FLOATS = (
 )  # fmt: skip
 _EXACT = (
     "recorded", "valid", "runs", "invalid", "incomplete", "ruleset_ids", "best_run_id", "latest_run_id",
-    "newest_run_id", "why", "median_run_id",
+    "newest_run_id", "why", "median_run_id", "currency",
 )  # fmt: skip
 
 # Threads add up floats in any order, so that two sums of the same runs differ in their last digits.

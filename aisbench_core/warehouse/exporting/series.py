@@ -156,8 +156,9 @@ GROUPS = {
         ),
         text("dataset_sha256", "hash of the data, if the job reported it"),
     ),
-    "medians": tuple(
-        number(median.name, f"median over the valid runs: {median.meaning}", median.unit) for median in medians()
+    "medians": (
+        *(number(median.name, f"median over the valid runs: {median.meaning}", median.unit) for median in medians()),
+        text("currency", "currency of the costs, which are empty if the valid runs have several"),
     ),
 }
 

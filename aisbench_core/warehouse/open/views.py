@@ -37,10 +37,15 @@ def _same(name: str, meaning: str, unit: str = "") -> ViewColumn:
 
 _MODE = "`cluster`, or `single_server`: each server trains independently"
 
+
+def _since(column: columns.Column) -> int:
+    return column.stored.since if column.stored else column.median_since or BASELINE
+
+
 # By name, in the order of the catalogue; those of later schemas are last, so that positions stay.
 _COLUMNS = {
     column.name: ViewColumn(column.name, column.view_sql or column.value, column.unit, column.meaning)
-    for column in sorted(columns.COLUMNS, key=lambda column: column.stored.since if column.stored else BASELINE)
+    for column in sorted(columns.COLUMNS, key=_since)
     if column.in_view
 }
 
@@ -99,6 +104,7 @@ _GROUP_MEANINGS = (
         )
     }
     | {column.name: (f"median over the valid runs: {column.meaning}", column.unit) for column in columns.medians()}
+    | {"currency": ("currency of the costs; without one, the valid runs have none or several", "")}
 )
 
 GROUPS = tuple(

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from aisbench_core.model import TESTER_FIELDS, Annotations, Origin, RunSpec
-from aisbench_core.model.columns import BASELINE, RUNS, stored_in
+from aisbench_core.model.columns import RUNS, stored_in
 from aisbench_core.model.system import known_from_job
 from aisbench_core.warehouse.records.annotations import imported_note
 from aisbench_core.warehouse.records.claims import as_recorded
@@ -20,11 +20,7 @@ from aisbench_core.warehouse.validity.evaluation import Evaluation
 
 _NOT_HASHED = {
     "record_sha256",
-    *(
-        column.stored_name
-        for column in stored_in(RUNS)
-        if column.stored and (not column.stored.hashed or column.stored.since > BASELINE)
-    ),
+    *(column.stored_name for column in stored_in(RUNS) if column.stored and not column.stored.hashed),
 }
 
 _NOT_MEASURED = frozenset({*Evaluation._fields, "problems_data"})
@@ -36,7 +32,10 @@ def hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], annotation
     """The hashes that a record with these cells can have: several where order or statements are lost."""
     run = as_recorded(run)
     note = imported_note(run["note"] or "", annotations.note)
-    of_run = {name: value for name, value in run.items() if name not in _NOT_HASHED} | {"tags": "[]", "note": note}
+    of_run = {name: value for name, value in hashed(run).items() if name not in _NOT_HASHED} | {
+        "tags": "[]",
+        "note": note,
+    }
     measured = {name: value for name, value in hashed(result).items() if name not in _NOT_MEASURED}
     launch = [run["launch"]] if run["launch"] else []
     stored = [list(card) for card in cards]

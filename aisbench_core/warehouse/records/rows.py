@@ -33,7 +33,7 @@ from aisbench_core.model import (
     columns,
     whole_note,
 )
-from aisbench_core.model.columns import LATER_KEYS, Kind, stored_in
+from aisbench_core.model.columns import LATER_KEYS, LATER_OF_RUN, Kind, stored_in
 from aisbench_core.warehouse.answers.group_statistics import group_id
 from aisbench_core.warehouse.records.facts import LONGEST_S
 from aisbench_core.warehouse.records.fingerprint import fingerprint
@@ -73,7 +73,7 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
         "note": whole_note(record.remarks.note, str(of_run["note"])),
         "group_id": group_id(run),
         "launch": launch[0] if launch else None,
-        "record_sha256": sha256_of([of_run, hashed(result), cards, *stated, *launch]),
+        "record_sha256": sha256_of([hashed(of_run), hashed(result), cards, *stated, *launch]),
         "detail_data": to_json(record.run.detail),
     }
     measured = {**result, "problems_data": list_to_json(_problems(record))}
@@ -344,9 +344,12 @@ def card_name(card: RankResult, mode: Mode) -> str:
 # --- the hash -----------------------------------------------------------------------------------------
 
 
-def hashed(result: Cells) -> Cells:
-    """What the hash covers of a result: later keys only with a value, so that older hashes stay valid."""
-    return {name: value for name, value in result.items() if name not in LATER_KEYS or value is not None}
+_LATER = LATER_KEYS | LATER_OF_RUN
+
+
+def hashed(cells: Cells) -> Cells:
+    """What the hash covers of a run or a result: later cells only with a value, so that older hashes stay valid."""
+    return {name: value for name, value in cells.items() if name not in _LATER or value not in (None, "")}
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=datetime.isoformat)

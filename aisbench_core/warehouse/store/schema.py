@@ -67,6 +67,7 @@ GROUP_STATISTICS = {
     **{name: RUNS[name] for name in _LATER_KEYS},
     **_columns("median_run_id VARCHAR, accuracy DOUBLE"),
     **{column.name: "DOUBLE" for column in columns.medians()},
+    "currency": "VARCHAR",
 }
 
 ALL_TABLES = TABLES | {

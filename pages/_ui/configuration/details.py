@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, money, nodes_and_cards, number, signed
+from aisbench_core.formats import MISSING, amounts_text, nodes_and_cards, number, signed
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware
@@ -179,7 +179,6 @@ def _show_people(found: BoardRowDetails) -> None:
     when_measured = {"first": when(found.first_at, "%Y-%m-%d"), "last": when(found.last_at, "%Y-%m-%d")}
     st.markdown(t("configuration.who", people=plain(", ".join(found.people) or MISSING), **when_measured))
     if found.row.origin is Origin.LAUNCHED:
-        hours = number(sum(found.node_hours.values()), digits=3)
-        spent = {} if found.row.rehearsal else core().regions.cost(found.node_hours)
-        amounts = " + ".join(money(amount, currency) for currency, amount in spent.items())
+        hours = number(found.node_hours, digits=3)
+        amounts = amounts_text(found.costs)
         st.markdown(t("configuration.cost", hours=hours) + (t("configuration.spent", money=amounts) if amounts else ""))

@@ -9,9 +9,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.errors import DamagedLedger
-from aisbench_core.formats import MISSING, money, nodes_and_cards, number, signed
+from aisbench_core.formats import MISSING, amounts_text, nodes_and_cards, number, signed
 from aisbench_core.model import ACTIVE, Run, RunSort, RunState
-from aisbench_core.warehouse.answers.activity import RegionActivity, Usage
+from aisbench_core.warehouse.answers.activity import RegionActivity
 from aisbench_core.warehouse.answers.histories import Outcome, Regressions
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
 from pages._ui import layout
@@ -66,7 +66,7 @@ def _refreshed(region: RegionFacts | None) -> None:
             with benchmarks:
                 tiles = layout.tiles(TILES)
                 _count_launches(tiles, launches)
-                _count_hours(tiles, activity.usage, rehearsal=region.rehearsal)
+                _count_hours(tiles, activity)
             _show_records(activity, region)
             with benchmarks:
                 with st.spinner(t("home.reading"), show_time=True):
@@ -117,9 +117,9 @@ def _count_launches(tiles: Tiles, launches: _Launches | None) -> None:
     _fill(tiles, "failures", f"{len(launches.failed):,}" if launches else MISSING)
 
 
-def _count_hours(tiles: Tiles, usage: Sequence[Usage], *, rehearsal: bool) -> None:
-    hours, spent = _hours(usage, rehearsal=rehearsal)
-    _fill(tiles, "node_hours", hours, spent=spent)
+def _count_hours(tiles: Tiles, activity: RegionActivity) -> None:
+    hours = sum(used.node_hours for used in activity.usage)
+    _fill(tiles, "node_hours", number(hours, digits=3), spent=amounts_text(activity.costs))
 
 
 def _fill(tiles: Tiles, name: str, value: str, spent: str = "") -> None:
@@ -134,15 +134,6 @@ def _fill(tiles: Tiles, name: str, value: str, spent: str = "") -> None:
         height="stretch",
         help=t(f"home.tile_{name}_help", days=DAYS) + (f" {t('home.spent', money=spent)}" if spent else ""),
     )
-
-
-def _hours(usage: Sequence[Usage], *, rehearsal: bool) -> tuple[str, str]:
-    """The node hours of all runs, and what they cost; a rehearsal costs nothing."""
-    hours = number(sum(used.node_hours for used in usage), digits=3)
-    by_flavor = {(used.profile, used.flavor): used.node_hours for used in usage}
-    spent = {} if rehearsal else core().regions.cost(by_flavor)
-    amounts = [money(amount, currency) for currency, amount in spent.items()]
-    return hours, " + ".join(amounts)
 
 
 def _show_runs(title: str, none: str, runs: Sequence[Run], *, total: int) -> None:

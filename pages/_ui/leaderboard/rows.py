@@ -55,7 +55,8 @@ def group_cells(
 def median_cells(row: BoardRow) -> dict[str, Any]:
     """Medians that few rows have, such as power: a table without any has no column for them."""
     values = {column: getattr(row, column.name) for column in medians()}
-    return {t.column(column): rounded(value) for column, value in values.items() if value is not None}
+    cells = {t.column(column): rounded(value) for column, value in values.items() if value is not None}
+    return cells | ({t("board.currency"): row.currency} if row.currency else {})
 
 
 def run_cells(row: RunRow, unit: str) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, duration, money, number, percent
+from aisbench_core.formats import MISSING, amounts_text, duration, number, percent
 from aisbench_core.model import Run, RunState
-from aisbench_core.progress.overview import Money, RunOverview
+from aisbench_core.progress.overview import RunOverview
 from aisbench_core.progress.snapshots import RunSnapshot
 from pages._ui.run import curves, health
 from pages._ui.runs import cards
@@ -99,11 +99,7 @@ def _show_cost(run: Run, overview: RunOverview) -> None:
     elif not overview.cost:
         st.caption(t("run.no_price", flavor=plain(run.spec.flavor)))
     else:
-        text = f"**{_amounts(overview.cost)}**" if ended else t("run.spent", money=_amounts(overview.cost))
+        text = f"**{amounts_text(overview.cost)}**" if ended else t("run.spent", money=amounts_text(overview.cost))
         if not ended and overview.cost_end:
-            text += " · " + t("run.spent_end", money=_amounts(overview.cost_end))
+            text += " · " + t("run.spent_end", money=amounts_text(overview.cost_end))
         st.markdown(text)
-
-
-def _amounts(costs: Money) -> str:
-    return " + ".join(money(amount, currency) for currency, amount in costs.items())

@@ -14,7 +14,7 @@ from aisbench_core import messages
 from aisbench_core.chinese import event_in_chinese, in_chinese
 from aisbench_core.messages import Message, label_in_chinese
 from aisbench_core.model import FIELDS, Event, Run
-from aisbench_core.model.columns import COUNT, FRACTION, Column
+from aisbench_core.model.columns import COUNT, CURRENCY, FRACTION, Column
 from pages._ui.shell import widgets
 
 ENGLISH = Path(__file__).parents[1] / "texts" / "en.yaml"
@@ -72,7 +72,7 @@ class Words:
         """A column's name over a table, with its unit."""
         english = column.label or column.name.replace("_", " ")
         name = self.pick(english, label_in_chinese(f"column.{column.name}", english))
-        return self.with_unit(name, "" if column.unit in (FRACTION, COUNT) else column.unit)
+        return self.with_unit(name, "" if column.unit in (FRACTION, COUNT, CURRENCY) else column.unit)
 
     def with_unit(self, name: str, unit: str) -> str:
         """The title of a column or an axis: the name, and the unit in the brackets of the language."""
