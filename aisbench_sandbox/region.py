@@ -24,11 +24,12 @@ from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.routes import obs_app
 from aisbench_sandbox.service.calls import Services
+from aisbench_sandbox.service.diagnosis_tasks import DiagnosisTasks
 from aisbench_sandbox.service.grouping.experiments import Experiments
 from aisbench_sandbox.service.json_store import JsonStore
 from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.routes import modelarts_app
-from aisbench_sandbox.service.saved_algorithms import SavedAlgorithms
+from aisbench_sandbox.service.saved.algorithms import SavedAlgorithms
 from aisbench_sandbox.service.training_jobs import TrainingJobs
 from aisbench_sandbox.service.v1.jobs import LegacyJobs
 
@@ -104,6 +105,7 @@ class Region:
             quotas,
             experiments,
             algorithms,
+            DiagnosisTasks(store, self._jobs.now),
             LegacyJobs(store, jobs),
             lambda: self._capacity.plan.pools,
             time.time,

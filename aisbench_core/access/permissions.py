@@ -40,6 +40,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Runs.collect_again": Permission("run.collect", E, "only adds results"),
     "Jobs.stop": Permission("job.stop", E, "loses what has been computed; jobs not of this console are others'", L),
     "Jobs.set_priority": Permission("job.priority", E, "other jobs wait longer", L),
+    "Jobs.request_diagnosis": Permission("job.diagnose", E, "takes resources of the platform", L),
     "Jobs.delete": Permission("job.delete", E, "cannot be undone; jobs not of this console are others'", L),
     "SeriesService.launch": Permission("series.launch", E, "costs money"),
     "SeriesService.stop": Permission("series.stop", E, "loses what has been computed", L),

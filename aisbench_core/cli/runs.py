@@ -20,7 +20,7 @@ from aisbench_core.cli.upstream import counts_text
 from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Api, Event, JobDetails, Progress, RegionJob, Run, RunState
+    from aisbench_core.model import Api, DiagnosisTask, Event, JobDetails, Progress, RegionJob, Run, RunState
     from aisbench_core.results.card_samples import CardSummary
     from aisbench_core.results.utilisation import LowUtilisation
     from aisbench_core.warehouse.values import RunRow
@@ -350,6 +350,29 @@ def delete_job(name: str, version: int | None, profile: str, api: str | None, ye
         click.confirm(f"Delete {_job_title(job)}?", abort=True, err=True)
     core.jobs.delete(profile, job, actor(), _api(api))
     click.echo(f"{_job_title(job)}: deleted")
+
+
+@jobs.command("diagnose")
+@click.argument("name", metavar="JOB")
+@profile_option
+@click.option("--show", is_flag=True, help="Only show what was requested before.")
+def diagnose_job(name: str, profile: str, show: bool, as_json: bool) -> None:
+    """Request a diagnosis of a job from the platform, and show its diagnosis tasks.
+
+    The platform runs the diagnosis as a task of its own, which takes a while: use --show later. Only API v2 has it, and
+    only some regions. `aisbench explain` works without it.
+    """
+    core = open_core(writing=False)
+    profile = core.regions.profile(profile).name
+    job = core.jobs.find(profile, name)
+    if not show and core.jobs.request_diagnosis(profile, job, actor()) is None:
+        display.message("this region has no diagnosis tasks, or none of this job")
+    tasks = core.jobs.diagnosis_tasks(profile, job)
+    display.result(tasks, as_json, lambda: "\n\n".join(map(_diagnosis_text, tasks)))
+
+
+def _diagnosis_text(task: "DiagnosisTask") -> str:
+    return display.fields(("task", task.task_id), ("type", task.kind), ("status", task.status), *task.results)
 
 
 def _api(name: str | None) -> "Api | None":

@@ -14,6 +14,7 @@ from typing import Protocol
 from aisbench_core.model import (
     Algorithm,
     Api,
+    DiagnosisTask,
     DirectoryPage,
     Engine,
     EventLanguage,
@@ -166,6 +167,12 @@ class TrainingService(Protocol):
 
     def diagnosis(self, job_id: str) -> JobDiagnosis | None:
         """What the platform found in the job's log; None if the API or the region offers no diagnosis, or not of it."""
+
+    def request_diagnosis(self, job_id: str) -> str | None:
+        """Start a diagnosis task of a job; returns its id, None if the API or the region offers none, or not of it."""
+
+    def diagnosis_tasks(self, job_id: str) -> Sequence[DiagnosisTask]:
+        """The newest diagnosis task of each kind; empty in APIs and regions without any."""
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types that training jobs can use."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from aisbench_core.model import EventLanguage, JobDiagnosis, JobEvent, JobStage, JobTask
+from aisbench_core.model import DiagnosisTask, EventLanguage, JobDiagnosis, JobEvent, JobStage, JobTask
 
 # ruff: noqa: ARG002  # the arguments are those of TrainingService, which may be given by name
 
@@ -24,3 +24,9 @@ class WithoutJobDetails:
 
     def diagnosis(self, job_id: str) -> JobDiagnosis | None:
         return None
+
+    def request_diagnosis(self, job_id: str) -> str | None:
+        return None
+
+    def diagnosis_tasks(self, job_id: str) -> Sequence[DiagnosisTask]:
+        return ()

@@ -26,6 +26,7 @@ from aisbench_core.model.job import (
 from aisbench_core.model.job_details import (
     AlertKind,
     DiagnosedFault,
+    DiagnosisTask,
     EventKind,
     EventLanguage,
     JobAlert,
@@ -149,6 +150,7 @@ __all__ = [
     "Delivery",
     "DeliveryState",
     "DiagnosedFault",
+    "DiagnosisTask",
     "DirectoryEntry",
     "DirectoryPage",
     "DirectorySize",

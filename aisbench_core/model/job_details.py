@@ -145,6 +145,24 @@ class JobDiagnosis:
     faults: tuple[DiagnosedFault, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class DiagnosisTask:
+    """A diagnosis that somebody requested of the platform, which runs it as a task of its own.
+
+    `kind` and `status` are the API's words. `results`: what it says beyond that, by its own names, which are not
+    documented."""
+
+    task_id: str
+    kind: str
+    status: str
+    results: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its results stay as they are; an unknown status is none of those before the end."""
+        return self.status not in ("CREATING", "PENDING", "RUNNING")
+
+
 class AlertKind(StrEnum):
     """What somebody who watches a run should know at once."""
 

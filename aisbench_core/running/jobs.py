@@ -17,7 +17,7 @@ from aisbench_core.errors import (
     SpecError,
 )
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.model import Actor, Api, Clock, Event, JobStatus, Phase, RegionJob, Run
+from aisbench_core.model import Actor, Api, Clock, DiagnosisTask, Event, JobStatus, Phase, RegionJob, Run
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.runs import Runs
 
@@ -112,6 +112,16 @@ class Jobs:
             raise SpecError(title, [Problem("phase", reason, value)])
         log_change(actor, f"delete job {job.status.name} of profile {profile}")
         self.interactive(profile, api).training.delete(job.status.job_id)
+
+    @permitted_for(_launched_by)
+    def request_diagnosis(self, profile: str, job: RegionJob, actor: Actor) -> str | None:
+        """Start a diagnosis task of the platform; returns its id, None if the API or the region offers none."""
+        log_change(actor, f"request a diagnosis of job {job.status.name} of profile {profile}")
+        return self.interactive(profile).training.request_diagnosis(job.status.job_id)
+
+    def diagnosis_tasks(self, profile: str, job: RegionJob) -> Sequence[DiagnosisTask]:
+        """The job's newest diagnosis task of each kind."""
+        return self.interactive(profile).training.diagnosis_tasks(job.status.job_id)
 
     def _with_runs(self, jobs: Sequence[JobStatus]) -> list[RegionJob]:
         runs = {run.job_id: run for run in self.ledger.of_jobs([job.job_id for job in jobs])}

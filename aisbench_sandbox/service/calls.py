@@ -8,9 +8,10 @@ from starlette.responses import Response
 
 from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.jobs import Clock
+from aisbench_sandbox.service.diagnosis_tasks import DiagnosisTasks
 from aisbench_sandbox.service.grouping.experiments import Experiments
 from aisbench_sandbox.service.resources.quotas import Quotas
-from aisbench_sandbox.service.saved_algorithms import SavedAlgorithms
+from aisbench_sandbox.service.saved.algorithms import SavedAlgorithms
 from aisbench_sandbox.service.training_jobs import TrainingJobs
 from aisbench_sandbox.service.v1.jobs import LegacyJobs
 
@@ -23,6 +24,7 @@ class Services:
     quotas: Quotas
     experiments: Experiments
     algorithms: SavedAlgorithms
+    diagnoses: DiagnosisTasks
     legacy: LegacyJobs
     pools: Callable[[], Sequence[DedicatedPool]]
     clock: Clock

@@ -11,13 +11,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import algorithm_calls, job_calls, responses, task_calls
+from aisbench_sandbox.service import job_calls, responses, task_calls
 from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import Gateway, answer
 from aisbench_sandbox.service.grouping import experiment_calls, tag_calls
 from aisbench_sandbox.service.lockout import Lockout
 from aisbench_sandbox.service.resources import calls as resource_calls
 from aisbench_sandbox.service.resources import pool_calls, registry_calls
+from aisbench_sandbox.service.saved import calls as saved_calls
 from aisbench_sandbox.service.training_jobs import NothingRecorded
 from aisbench_sandbox.service.v1 import calls as v1_calls
 
@@ -28,7 +29,7 @@ ROUTES: Routes = (
     *resource_calls.ROUTES,
     *tag_calls.ROUTES,
     *experiment_calls.ROUTES,
-    *algorithm_calls.ROUTES,
+    *saved_calls.ROUTES,
     *pool_calls.ROUTES,
 )
 
@@ -39,7 +40,7 @@ LEGACY_ROUTES: Routes = (*v1_calls.ROUTES, *pool_calls.OLDER_ROUTES)
 REGISTRY_ROUTES: Routes = registry_calls.ROUTES
 
 # The same below /v1/aihub/: AI Gallery knows the account, not the project.
-GALLERY_ROUTES: Routes = algorithm_calls.GALLERY_ROUTES
+GALLERY_ROUTES: Routes = saved_calls.GALLERY_ROUTES
 
 _OF_PROJECTS = [
     (method, f"/{version}/{{project_id}}/{path}", call)

@@ -10,7 +10,7 @@ from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.event_search import EventSearch
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.job_calls import JOB, job_id_of
-from aisbench_sandbox.service.parameters import number, word
+from aisbench_sandbox.service.parameters import json_object, number, word
 from aisbench_sandbox.service.queue_reasons import queue_reason
 from aisbench_sandbox.service.stages import stages_json
 from aisbench_sandbox.service.training_jobs import LINK_SECONDS
@@ -86,6 +86,15 @@ def diagnosis(services: Services, request: Request) -> Response:
     return answer(200, responses.diagnosis_json(job))
 
 
+def diagnosis_tasks(services: Services, request: Request) -> Response:
+    return answer(200, services.diagnoses.show(services.jobs.show(job_id_of(request))))
+
+
+def create_diagnosis_task(services: Services, request: Request) -> Response:
+    word(str(json_object(request).get("type") or "standard"), "type", ("standard",))
+    return answer(202, services.diagnoses.create(services.jobs.show(job_id_of(request))))
+
+
 def _event_search(services: Services, request: Request) -> EventSearch:
     query = request.query_params
     times = [name for name in ("start_time", "end_time") if query.get(name)]
@@ -125,4 +134,6 @@ ROUTES: Routes = (
     ("GET", f"{JOB}/events", events),
     ("GET", f"{JOB}/stages", stages),
     ("GET", f"{JOB}/diagnosis", diagnosis),
+    ("GET", f"{JOB}/diagnosis-tasks", diagnosis_tasks),
+    ("POST", f"{JOB}/diagnosis-tasks", create_diagnosis_task),
 )

@@ -17,7 +17,7 @@ from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.creation import accept
 from aisbench_sandbox.service.grouping.experiments import Experiments
 from aisbench_sandbox.service.resources.quotas import Quotas
-from aisbench_sandbox.service.saved_algorithms import SavedAlgorithms
+from aisbench_sandbox.service.saved.algorithms import SavedAlgorithms
 from aisbench_sandbox.service.searches import Search
 from aisbench_sandbox.service.updates import updated
 

@@ -177,6 +177,9 @@ class Scenario:
         times = {"start_time": "1", "end_time": "9999999999999"}
         for part, query in (("events", times), ("stages", {}), ("diagnosis", {}), ("tasks", {})):
             self.ask(job + part, **query)
+        self.ask(f"{SHOW.replace('GET', 'POST')}/diagnosis-tasks", {"type": "standard"})
+        for _ in range(4):
+            self.ask(job + "diagnosis-tasks")
         self._sandbox.script(by="hold")
         failed, self.names["job_id"] = self.names["job_id"], self.ask(CREATE, image_body())["metadata"]["id"]
         self.ask(SHOW)

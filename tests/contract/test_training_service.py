@@ -214,6 +214,11 @@ def test_a_diagnosis_is_read_where_the_api_offers_one(region: Region) -> None:
     assert region.training.diagnosis(NOBODY) is None
 
 
+def test_a_diagnosis_is_requested_where_the_api_and_the_region_offer_it(region: Region) -> None:
+    assert region.training.request_diagnosis(NOBODY) is None
+    assert region.training.diagnosis_tasks(NOBODY) == ()
+
+
 def test_the_attempts_of_a_job_are_part_of_its_status_where_the_api_lists_them(region: Region) -> None:
     job = region.create()
     region.training.stop(job.job_id)

@@ -104,3 +104,37 @@ def _job_of(shell: CommandLine, run_id: str) -> str:
 
     await_true(lambda: bool(found()), f"a job that carries {run_id} out")
     return found()[0]
+
+
+def test_a_diagnosis_is_requested_of_a_failed_job_and_shown_when_it_has_ended(
+    shell: CommandLine, sandbox: SandboxProcess
+) -> None:
+    sandbox.script(by="at_once", exit_code=137)
+    TrainingClient(sandbox).create(job_body("resnet"))
+
+    (requested,) = shell.answer("jobs", "diagnose", "resnet")
+    statuses = [shell.answer("jobs", "diagnose", "resnet", "--show")[0]["status"] for _ in range(3)]
+
+    assert [requested["status"], *statuses] == ["CREATING", "PENDING", "RUNNING", "COMPLETED"]
+    assert "Sandbox.Exit.137" in shell.type("jobs", "diagnose", "resnet", "--show").stdout
+
+
+def test_a_job_that_has_not_failed_is_not_diagnosed(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    TrainingClient(sandbox).create(job_body("resnet"))
+
+    refused = shell.type("jobs", "diagnose", "resnet")
+
+    assert refused.exit_code != 0
+    assert "is not diagnosed" in refused.stderr
+
+
+def test_a_region_without_diagnosis_tasks_is_no_error(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    sandbox.script(by="at_once", exit_code=137)
+    TrainingClient(sandbox).create(job_body("resnet"))
+    unknown = {"code": "APIGW.0101", "message": "The API does not exist."}
+    sandbox.faults({"service": "modelarts", "path": "/diagnosis-tasks", "status": 404, "times": 2, **unknown})
+
+    answer = shell.type("jobs", "diagnose", "resnet")
+
+    assert answer.exit_code == 0
+    assert "this region has no diagnosis tasks" in answer.stderr

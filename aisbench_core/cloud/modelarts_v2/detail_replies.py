@@ -6,7 +6,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from aisbench_core.cloud.modelarts_v2.replies import Json, moment
-from aisbench_core.model import DiagnosedFault, EventKind, JobDiagnosis, JobEvent, JobStage, JobTask, StageStep
+from aisbench_core.model import (
+    DiagnosedFault,
+    DiagnosisTask,
+    EventKind,
+    JobDiagnosis,
+    JobEvent,
+    JobStage,
+    JobTask,
+    StageStep,
+)
 
 # The training guide (4.3) has the Chinese sentences; the English ones differ between documents.
 _KINDS = (
@@ -14,6 +23,9 @@ _KINDS = (
     (EventKind.PREEMPTED, re.compile(r"\bpreempted\b|被抢占", re.IGNORECASE)),
 )
 _JOB = "Job"  # a task's events quote what the code prints
+
+# Documented fields of a diagnosis task.
+_OF_TASKS = ("task_id", "type", "status", "training_job_id", "created_at", "updated_at")
 
 
 def job_events(reply: Json) -> list[JobEvent]:
@@ -47,6 +59,19 @@ def job_diagnosis(reply: Json) -> JobDiagnosis:
     """The platform's diagnosis. Of its fields beyond the code, names and texts are kept as they come."""
     faults = tuple(_fault(item) for item in reply.get("conclusions") or ())
     return JobDiagnosis(reply.get("status") == "Completed", str(reply.get("level") or ""), faults)
+
+
+def diagnosis_tasks(reply: Json) -> list[DiagnosisTask]:
+    """The diagnosis tasks; fields beyond the documented ones are kept by their own names."""
+    return [
+        DiagnosisTask(
+            str(item["task_id"]),
+            str(item.get("type") or ""),
+            str(item["status"]),
+            tuple((name, text) for name, text in _texts(item) if name not in _OF_TASKS),
+        )
+        for item in reply.get("tasks") or ()
+    ]
 
 
 def _fault(item: Json) -> DiagnosedFault:

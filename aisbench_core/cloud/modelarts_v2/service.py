@@ -16,6 +16,7 @@ from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import (
     Algorithm,
+    DiagnosisTask,
     Engine,
     EventLanguage,
     Flavor,
@@ -36,6 +37,7 @@ from aisbench_core.settings import Credentials, Profile
 
 EVENTS = 100
 MOST_EVENT_PAGES = 100
+_DIAGNOSIS_TASKS = "/v2/{project_id}/training-jobs/{job}/diagnosis-tasks"
 FAR = timedelta(days=366)  # no event of a job is so much later than another
 DEFAULT_PRIORITY = 1  # of a job whose policy states none
 
@@ -147,6 +149,21 @@ class ModelArtsV2:
                 Message("read the diagnosis of job {job_id}", job_id=job_id), call, detail_replies.job_diagnosis
             )
         return None
+
+    def request_diagnosis(self, job_id: str) -> str | None:
+        # API reference, Create- and ListTrainingJobDiagnosisTasks (2026-02): the SDK has neither.
+        call = self._caller.request("POST", _DIAGNOSIS_TASKS, {"job": job_id}, body={"type": "standard"})
+        operation = Message("request a diagnosis of job {job_id}", job_id=job_id)
+        with suppress(CloudNotFound):
+            return self._caller.write(operation, call, lambda reply: str(reply["task_id"]))
+        return None
+
+    def diagnosis_tasks(self, job_id: str) -> Sequence[DiagnosisTask]:
+        call = self._caller.request("GET", _DIAGNOSIS_TASKS, {"job": job_id})
+        operation = Message("read the diagnosis tasks of job {job_id}", job_id=job_id)
+        with suppress(CloudNotFound):
+            return self._caller.read(operation, call, detail_replies.diagnosis_tasks)
+        return ()
 
     def flavors(self) -> Sequence[Flavor]:
         call = self._sdk.show_training_job_flavors_invoker(sdk.ShowTrainingJobFlavorsRequest())

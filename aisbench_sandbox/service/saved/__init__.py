@@ -1,0 +1,1 @@
+"""Algorithms that are kept under an id, own and subscribed ones."""
