@@ -45,6 +45,8 @@ times.
   from 16 files.
 * *Viewers*: browsers that keep the page of a running job open, each with its own web socket, while the job prints
   a step every second; the age is the time between two drawings of the answers, and of the log, on one screen.
+* *Follow*: processor time of `aisbench follow` alone, from its start, with its own settings; all jobs are polled every
+  5 s and their cards measured every minute, while the logs of all have a turn every 250 s.
 * *Region*: what its page and `aisbench region` ask first, from a sandbox that waits 20 ms before each answer; memory
   is what Python objects take at most.
 """
