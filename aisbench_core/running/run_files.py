@@ -80,6 +80,8 @@ class RunFiles:
     runs_dir: Path
     ledger: Ledger
     curve_reader: CurveReader = field(default_factory=CurveReader)
+    # Whole ids that the ledger has: it never forgets a run, and pages ask for the same one many times a second.
+    _known: set[str] = field(default_factory=set)
 
     def nodes(self, run_id: str) -> list[int]:
         """The nodes that have a log."""
@@ -169,8 +171,11 @@ class RunFiles:
                 unread(path.parent.name, error)
 
     def _folder(self, run_id: str) -> RunFolder:
+        if run_id in self._known:
+            return RunFolder(self.runs_dir / run_id)
         try:
             name = self.ledger.get(run_id).run_id
+            self._known.add(name)
         except DamagedLedger:
             if not (self.runs_dir / Path(run_id).name).is_dir():
                 raise

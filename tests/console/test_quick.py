@@ -2,12 +2,15 @@
 
 import ast
 import gc
-from collections.abc import Iterator
+import tomllib
+import weakref
+from collections.abc import Iterator, Mapping
 
 import pytest
 from streamlit.runtime.scriptrunner import StopException
 
-from pages._ui.shell.preloading import loaded
+from aisbench_core.settings import HOME
+from pages._ui.shell.preloading import collect, loaded
 from tests.source_tree import files_of
 
 
@@ -24,6 +27,44 @@ def test_what_a_page_has_loaded_is_not_looked_through_for_garbage_after_its_next
     assert first > before
     assert gc.get_freeze_count() <= first
     assert gc.is_tracked(later)
+
+
+def test_garbage_of_all_sessions_is_not_looked_for_after_each_redraw() -> None:
+    settings = tomllib.loads((HOME / ".streamlit" / "config.toml").read_text("utf-8"))
+    seen: list[int] = []
+
+    def count(phase: str, facts: Mapping[str, int]) -> None:
+        if phase == "start":
+            seen.append(facts["generation"])
+
+    with loaded("a page with many viewers"):
+        pass
+    gc.callbacks.append(count)
+
+    for _ in range(100):
+        with loaded("a page with many viewers"):
+            pass
+    gc.callbacks.remove(count)
+
+    assert settings["runner"]["postScriptGC"] is False
+    assert seen.count(2) <= 1
+
+
+def test_garbage_of_pages_is_collected() -> None:
+    cycle = _Cycle()
+    cycle.own, left = cycle, weakref.ref(cycle)
+    del cycle
+    gc.disable()
+    try:
+        collect(-1)  # a period that has not been
+
+        assert left() is None
+    finally:
+        gc.enable()
+
+
+class _Cycle:
+    own: object
 
 
 def test_charts_say_what_their_columns_are() -> None:

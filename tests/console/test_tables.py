@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from aisbench_core.formats import MISSING
 from pages._ui.shell.tables import columns
 
 
@@ -21,3 +23,16 @@ def test_a_column_of_numbers_has_the_decimals_of_its_longest(values: Sequence[fl
     [column] = columns([{"value": value} for value in values], {}).values()
 
     assert column["type_config"]["format"] == shown_as
+
+
+def some_texts() -> None:
+    from pages._ui.shell.tables import show_table
+
+    show_table([{"what": "=1+1", "why": "<b>"}, {"what": "步骤"}], "a table")
+
+
+def test_a_table_of_texts_shows_them_as_they_are_and_nothing_for_what_a_row_lacks() -> None:
+    table = AppTest.from_function(some_texts).run().dataframe[0]
+
+    assert table.value.fillna(MISSING).to_dict("list") == {"what": ["=1+1", "步骤"], "why": ["<b>", MISSING]}
+    assert table.proto.placeholder == MISSING

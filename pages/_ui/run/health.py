@@ -50,7 +50,7 @@ def show_health(now: RunSnapshot) -> None:
     slow = [rate for rate in now.rates if rate.slow_since]
     if slow:
         st.warning(plain(t.message(slow_message(slow))), icon=":material/hourglass_bottom:")
-    elif now.run.state is RunState.RUNNING and alert_kind(now.run) is None:
+    elif now.run.state is RunState.RUNNING and alert_kind(now.run, now.details) is None:
         st.caption(t("run.healthy" if now.rates else "run.healthy_without_steps"))
     use = now.once("use", _use)
     if use is None:

@@ -37,11 +37,11 @@ def show_alert(run: Run, details: JobDetails) -> None:
         st.warning(sentence, icon=":material/restart_alt:")
 
 
-def alert_kind(run: Run) -> AlertKind | None:
-    """What the badge of `show_alert_badge` is about."""
+def alert_kind(run: Run, details: JobDetails | None = None) -> AlertKind | None:
+    """What the badge of `show_alert_badge` is about. `details`: those of its job, if they are read already."""
     if not run.is_polled:
         return None
-    alert = alert_of(run, job_details(run.run_id), watch_of(run))
+    alert = alert_of(run, details or job_details(run.run_id), watch_of(run))
     return alert.kind if alert else None
 
 

@@ -31,7 +31,8 @@ def show_ranks_of(run: RunRow) -> None:
 def show_live_ranks(run: Run) -> None:
     """The cards of a running job by their last minutes; nothing unless it reports its steps."""
     with errors_shown():
-        ranks = live_rank_map(run.run_id, core().files.card_rates(run.run_id), core().slow_share())
+        rates = core().files.card_rates(run.run_id)
+        ranks = live_rank_map(run.run_id, rates, core().slow_share()) if rates else None
         if ranks is None:
             return
         st.header(t("ranks.title"))
