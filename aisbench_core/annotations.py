@@ -60,7 +60,10 @@ class AnnotationService:
             raise SpecError(Message("the name of {run_id}", run_id=run_id), [Problem("name", error)])
         before = self.of(run_id)
         change = AnnotationChange(self.clock(), actor.name, AnnotationKind.NAME, name)
-        return self._add(run_id, before, [change] if name != before.name else [], None)
+        after = self._add(run_id, before, [change] if name != before.name else [], None)
+        if self.ledger.has(run_id):
+            self.ledger.set_name(run_id, name)
+        return after
 
     @permitted
     def tag(self, run_id: str, add: Iterable[str], remove: Iterable[str], actor: Actor) -> Annotations:

@@ -121,7 +121,9 @@ class Ledger:
         sort: RunSort = RunSort.LAUNCHED,
         descending: bool = True,
     ) -> list[Run]:
-        """One page of runs, newest first by default; `text` is searched in id, workload, name, creator and more."""
+        """One page of runs, newest first by default.
+
+        `text` is searched in id, given name, workload, job's name, creator and more."""
         if states is not None and not states:
             return []
         order = _order(sort, descending)
@@ -132,6 +134,13 @@ class Ledger:
             query = f"select run_id from runs where {where} {order}"  # noqa: S608  # `where` holds only ? marks
         sql = f"select * from runs where run_id in ({query} limit ? offset ?) {order}"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.rows(sql, [*values, limit, offset])]
+
+    def set_name(self, run_id: str, name: str) -> None:
+        """Find the run by the name that somebody gave it; an empty one is forgotten."""
+        with self.transaction() as con:
+            con.execute("delete from names where run_id = ?", [run_id])
+            if name:
+                insert(con, "names", {"run_id": run_id, "name": name})
 
     def of_jobs(self, job_ids: Collection[str]) -> list[Run]:
         """The runs that these jobs belong to."""
@@ -342,8 +351,9 @@ def _filter(states: Collection[RunState] | None, text: str) -> tuple[str, list[A
         values += sorted(states)
     if text:
         where.append(
-            "instr(lower(run_id || ' ' || job_name || ' ' || workload || ' ' || created_by || ' ' || profile"
+            "(instr(lower(run_id || ' ' || job_name || ' ' || workload || ' ' || created_by || ' ' || profile"
             " || ' ' || detail), lower(?)) > 0"
+            " or run_id in (select run_id from names where instr(lower(name), lower(?)) > 0))"
         )
-        values.append(text)
+        values += [text, text]
     return " and ".join(where), values

@@ -5,8 +5,8 @@ import sqlite3
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 
-# One more with every change of what follows; ledgers of 1 to 8 are of development versions.
-VERSION = 9
+# One more with every change of what follows; ledgers of 1 to 9 are of development versions.
+VERSION = 10
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -37,6 +37,8 @@ TABLES = {
     "deliveries": "delivery_id text primary key, message_id text not null, channel text not null, news text not null,"
     " at text not null, state text not null, attempts integer not null, next_at text not null, error text not null,"
     " error_data text not null default '', sent_at text",
+    # Names that people gave to runs, for the search; the run's folder holds all that it was ever called.
+    "names": "run_id text primary key, name text not null",
     # What the stall guard knows of a run; those that completed teach it how long their configuration is quiet.
     "watches": "run_id text primary key, configuration text not null, completed_at text, data text not null",
     # The hash stands in for the secret, which is stored nowhere.

@@ -111,6 +111,7 @@ def test_a_run_is_named_after_what_it_sets_differently_until_somebody_names_it(b
     ended = bench.run(run)
     assert default == "quickstart_digits numpy2 1 × 2 epochs=3"
     assert bench.core.run_names.of([ended]) == {run.run_id: "fans at 80 %"}
+    assert [one.run_id for one in bench.core.ledger.page(text="fans AT")] == [run.run_id]
     shutil.rmtree(bench.core.settings.runs_dir / run.run_id)  # cleaned up
     assert bench.core.run_names.of([ended]) == {run.run_id: "fans at 80 %"}
     with pytest.raises(SpecError, match="at most 80 letters"):

@@ -175,6 +175,18 @@ def test_text_is_looked_for_as_it_is_written(ledger: Ledger, text: str, found: l
     assert ledger.count(text=text) == len(found)
 
 
+def test_a_run_is_found_by_the_name_that_it_was_given_last(ledger: Ledger) -> None:
+    ledger.add(run("r-1"))
+    ledger.add(run("r-2", minutes=1))
+    ledger.set_name("r-1", "Nightly of the new driver")
+    ledger.set_name("r-1", "Nightly 24.1")
+
+    assert ids(ledger.page(text="nightly")) == ids(ledger.page(ACTIVE, "24.1")) == ["r-1"]
+    assert ledger.count(text="driver") == 0
+    ledger.set_name("r-1", "")
+    assert ledger.count(text="nightly") == 0
+
+
 # --- what belongs to a run ------------------------------------------------------------------------------
 
 
