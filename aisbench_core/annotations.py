@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 from aisbench_core.access import permitted
+from aisbench_core.changes import note_values
 from aisbench_core.errors import DamagedLedger, Problem, ResultError, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
@@ -59,6 +60,7 @@ class AnnotationService:
         if error := name_error(name):
             raise SpecError(Message("the name of {run_id}", run_id=run_id), [Problem("name", error)])
         before = self.of(run_id)
+        note_values(before.name, name)
         change = AnnotationChange(self.clock(), actor.name, AnnotationKind.NAME, name)
         after = self._add(run_id, before, [change] if name != before.name else [], None)
         if self.ledger.has(run_id):
@@ -78,6 +80,7 @@ class AnnotationService:
         if problems:
             raise SpecError(Message("tags of {run_id}", run_id=run_id), problems)
         now, old = self.clock(), set(before.tags)
+        note_values(", ".join(sorted(old)), ", ".join(sorted(after)))
         changes = ((AnnotationKind.TAG, after - old), (AnnotationKind.UNTAG, old - after))
         new = [AnnotationChange(now, actor.name, kind, tag) for kind, tags in changes for tag in sorted(tags)]
         return self._add(run_id, before, new, None)
@@ -94,6 +97,7 @@ class AnnotationService:
         before = self.of(run_id)
         if text == before.note:
             return before
+        note_values(before.note, text)
         change = AnnotationChange(self.clock(), actor.name, AnnotationKind.NOTE, text)
         return self._add(run_id, before, [change], since)
 

@@ -81,6 +81,7 @@ class Settings(Frozen):
     keep_outputs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of outputs in OBS.")] = 0
     keep_logs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of logs in OBS.")] = 0
     keep_folders_days: Annotated[int, Field(ge=0, le=36500, description="Retention of files of runs here.")] = 0
+    keep_audit_days: Annotated[int, Field(ge=0, le=36500, description="Retention of the audit; 0: for ever.")] = 0
     summaries_most_mb: Annotated[
         int, Field(ge=0, le=100_000, description="Event files fetched of a run, in MB; 0: none.")
     ] = 64

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 
+from aisbench_core.access.guard import record_with
+from aisbench_core.accounts.audit import Audit
 from aisbench_core.annotations import AnnotationService
 from aisbench_core.authoring.software import SoftwarePackages
 from aisbench_core.authoring.workloads import Workloads
@@ -74,6 +76,7 @@ class Core:
         self.clock = clock
         self.ledger = ledger
         self.watches = WatchLedger(ledger)
+        self.audit = Audit(ledger, settings.keep_audit_days, clock)
         self.tokens = Tokens(TokenLedger(ledger), clock)
         self.warehouse = warehouse
         self.workloads = workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
@@ -143,7 +146,7 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
     settings = settings or load_settings()
     prepare_data_folder(settings)
     _log_to_file(settings)
-    return Core(
+    core = Core(
         settings,
         Ledger(settings.ledger_path),
         Warehouse(warehouse_location(settings), rulesets=Rulesets(settings.rulesets_dir), ruleset_id=settings.ruleset),
@@ -151,6 +154,8 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
         Clouds(settings, settings.look_seconds),
         clock,
     )
+    record_with(core.audit.record)
+    return core
 
 
 def open_reader() -> Reader:

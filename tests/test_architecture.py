@@ -15,6 +15,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "duckdb": frozenset({"aisbench_core/warehouse"}),
     "sqlite3": frozenset(
         {
+            "aisbench_core/accounts",
             "aisbench_core/mlflow",
             *(f"aisbench_core/running/ledger{part}.py" for part in ("", "_file", "_schema", "_series", "_tokens")),
         }
@@ -102,6 +103,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.wiring",
     ),
     "aisbench_core/cli": (
+        "aisbench_core.accounts.audit",
         "aisbench_core.authoring",
         *("aisbench_core.preflight", "aisbench_core.upstream"),
         *("aisbench_core.cleaning.plans", "aisbench_core.cli"),
@@ -129,6 +131,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/wiring.py": (
+        "aisbench_core.accounts",
         *(
             f"aisbench_core.{name}"
             for name in ("annotations", "authoring", "cleaning", "cloud", "data_folder", "diagnosing", "doctor")
@@ -323,7 +326,13 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/settings.py": BELOW,
     "aisbench_core/documents.py": tuple(f"aisbench_core.{name}" for name in ("errors", "strict_yaml", "value_errors")),
     **{f"aisbench_core/{name}.py": () for name in ("strict_yaml", "value_errors")},
-    "aisbench_core/access": ("aisbench_core.access", "aisbench_core.errors", "aisbench_core.model"),
+    "aisbench_core/access": (
+        "aisbench_core.access",
+        "aisbench_core.changes",
+        "aisbench_core.errors",
+        "aisbench_core.model",
+    ),
+    "aisbench_core/accounts": ("aisbench_core.accounts", "aisbench_core.running.ledger", *BELOW),
     "aisbench_core/changes.py": ("aisbench_core.model",),
     "aisbench_core/model": ("aisbench_core.model", "aisbench_core.value_errors"),
     "aisbench_core/errors.py": (),

@@ -1,24 +1,34 @@
 """Refuses changes that an actor's roles do not permit: the decorators of every method that takes an actor."""
 
 import inspect
-from collections.abc import Callable
-from contextvars import ContextVar
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from aisbench_core.access.audit_entry import Act, ActOutcome
 from aisbench_core.access.permissions import PERMISSIONS, ROLES, Permission, has_role, role_of
-from aisbench_core.errors import NotAllowed
+from aisbench_core.access.subjects import subject_of
+from aisbench_core.changes import NOTES, ChangeNotes
+from aisbench_core.errors import AisbenchError, NotAllowed, ReadOnlyFolder
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor
+
+LOG = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")
 OwnerOf = Callable[..., str | None]
 """Gets a method's arguments by name; returns who owns what it changes: "" is nobody known, None nothing there yet."""
 
-# Set while a permitted change is under way in this thread: the steps that it consists of are permitted with it. The
-# runs of one's own series, for example, can be stopped with it, even if somebody else launched one of them again.
-_WITHIN: ContextVar[bool] = ContextVar("within a permitted change", default=False)
+Recorder = Callable[[Act], None]
+_RECORDERS: list[Recorder] = []
+
+
+def record_with(recorder: Recorder) -> None:
+    """Where this process records what is changed. As with its log file, it has one; the core opened last decides."""
+    _RECORDERS[:] = [recorder]
 
 
 def permitted(method: Callable[P, R]) -> Callable[P, R]:
@@ -44,22 +54,68 @@ def _guarded(method: Callable[P, R], permission: Permission, owner_of: OwnerOf |
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        # The steps that a permitted change consists of are permitted with it: the runs of one's own series, for
+        # example, can be stopped with it, even if somebody else launched one again. They are one entry of the audit.
+        if NOTES.get():
+            return method(*args, **kwargs)
         given = signature.bind(*args, **kwargs)
         given.apply_defaults()
-        actor: Actor = given.arguments["actor"]
-        if _WITHIN.get():
-            return method(*args, **kwargs)
-        _require(actor, permission, of_others=False)
-        if owner_of and permission.others and not has_role(actor, permission.others):
-            _require(actor, permission, of_others=owner_of(**given.arguments) not in (None, actor.name))
-        token = _WITHIN.set(True)
-        try:
-            return method(*args, **kwargs)
-        finally:
-            _WITHIN.reset(token)
+        with _recorded(permission, given.arguments) as subject:
+            _check(permission, owner_of, given.arguments)
+            result = method(*args, **kwargs)
+            subject.append(result)
+        return result
 
     call.__permission__ = permission  # type: ignore[attr-defined]  # the generated table reads it
     return call
+
+
+def _check(permission: Permission, owner_of: OwnerOf | None, given: Mapping[str, Any]) -> None:
+    actor: Actor = given["actor"]
+    _require(actor, permission, of_others=False)
+    if owner_of and permission.others and not has_role(actor, permission.others):
+        _require(actor, permission, of_others=owner_of(**given) not in (None, actor.name))
+
+
+@contextmanager
+def _recorded(permission: Permission, given: Mapping[str, Any]) -> Iterator[list[object]]:
+    """A context whose outcome is recorded; it gets what the change returned."""
+    notes, outcome = ChangeNotes(), ActOutcome.FAILED
+    returned: list[object] = []
+    token = NOTES.set(notes)
+    try:
+        yield returned
+        outcome = ActOutcome.DONE
+    except NotAllowed as error:
+        outcome = ActOutcome.REFUSED
+        notes.sentences.append(str(error.message))
+        raise
+    except AisbenchError as error:
+        notes.sentences.append(str(error))
+        raise
+    except Exception as error:  # its text may hold anything
+        notes.sentences.append(type(error).__name__)
+        raise
+    finally:
+        NOTES.reset(token)
+        if permission.is_change:
+            _record(permission, given, returned, outcome, notes)
+
+
+def _record(
+    permission: Permission, given: Mapping[str, Any], returned: list[object], outcome: ActOutcome, notes: ChangeNotes
+) -> None:
+    actor: Actor = given["actor"]
+    role, subject = role_of(actor), subject_of(given, returned)
+    values = (notes.before, notes.after, "; ".join(notes.sentences))
+    act = Act(actor.name, role or "", actor.via, permission.change, subject, outcome, *values)
+    for recorder in _RECORDERS:
+        try:
+            recorder(act)
+        except ReadOnlyFolder:  # nothing was changed either
+            pass
+        except AisbenchError:  # such as a full disk: what was done is done, and the log says it
+            LOG.exception("not in the audit: %s", act)
 
 
 def _require(actor: Actor, permission: Permission, *, of_others: bool) -> None:

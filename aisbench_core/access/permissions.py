@@ -17,12 +17,15 @@ ROLES: Mapping[Role, Message] = {
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """The least role for one method. `change`: its stable name; `others`: the least role for what others own."""
+    """The least role for one method. `change`: its stable name; `others`: the least role for what others own.
+
+    `is_change`: whether the audit has an entry for it."""
 
     change: str
     role: Role
     reason: str
     others: Role | None = None
+    is_change: bool = True
 
     def needs(self, *, of_others: bool) -> Role:
         """The least role for one's own things, or for those of others."""
@@ -58,7 +61,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Packages.make": Permission("workload.make", E, "adds a workload, and replaces none"),
     "Algorithms.create": Permission("algorithm.create", E, "adds to the region"),
     "Algorithms.delete": Permission("algorithm.delete", L, "regions do not say whose an algorithm is"),
-    "ResultImport.preview": Permission("import.preview", E, "belongs to importing"),
+    "ResultImport.preview": Permission("import.preview", E, "belongs to importing", is_change=False),
     "ResultImport.save": Permission("import.save", E, "can be undone"),
     "ResultImport.add_demo": Permission("demo.add", E, "can be removed"),
     "ResultImport.remove_demo": Permission("demo.remove", E, "removes no measurements"),
@@ -78,6 +81,8 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Configs.save_profile": Permission("profile.save", A, "decides which account pays"),
     "Configs.save_keys": Permission("keys.save", A, "stores a secret"),
     "Cleaning.clean": Permission("run.clean", A, "cannot be undone"),
+    "Audit.entries": Permission("audit.read", A, "says what everybody did", is_change=False),
+    "Audit.verify": Permission("audit.verify", A, "says what everybody did", is_change=False),
     "Storage.rebuild": Permission("warehouse.rebuild", A, "replaces everybody's results"),
     "Storage.move": Permission("warehouse.move", A, "copies everybody's results"),
     "Storage.check": Permission("warehouse.check", A, "occupies the warehouse; can change it"),

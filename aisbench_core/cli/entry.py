@@ -25,6 +25,7 @@ from aisbench_core.cli import (
     validity,
     warehouse,
 )
+from aisbench_core.cli.accounts import audit
 from aisbench_core.cli.annotations import commands as annotations
 from aisbench_core.cli.api import tokens
 from aisbench_core.cli.display import message
@@ -99,7 +100,7 @@ for _command in (
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,
-    installation.workloads, installation.profiles, installation.health, installation.doctor, tokens.token,
+    installation.workloads, installation.profiles, installation.health, installation.doctor, tokens.token, audit.audit,
     serving.serve,
 ):  # fmt: skip
     main.add_command(_command)

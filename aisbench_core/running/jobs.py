@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from aisbench_core.access import permitted_for
-from aisbench_core.changes import log_change
+from aisbench_core.changes import log_change, note_values
 from aisbench_core.cloud.ports import Connect, TrainingService
 from aisbench_core.errors import (
     AccessDenied,
@@ -96,6 +96,7 @@ class Jobs:
             _refuse_priority(run, NOT_WAITING, phase)
         if before is None:
             _refuse_priority(run, Message("api {api} cannot change it", api=run.spec.api), str(priority))
+        note_values(before, priority)
         values = {"before": before, "priority": priority, "who": actor.name}
         message = Message("priority changed from {before} to {priority} by {who}", **values)
         self.ledger.note(Event.by(actor, run.run_id, self.clock(), message))

@@ -45,6 +45,13 @@ TABLES = {
     "tokens": "token_id text primary key, name text not null, role text not null, read_only integer not null,"
     " secret_hash text not null, created_at text not null, created_by text not null, expires_at text not null,"
     " revoked_at text, revoked_by text not null, last_used_at text",
+    # Who changed what; see TRIGGERS.
+    "audit": "number integer primary key, at text not null, who text not null, role text not null, via text not null,"
+    " change text not null, object text not null, before text not null, after text not null, outcome text not null,"
+    " detail text not null, previous text not null, hash text not null",
+    # `role` is what an admin gave, `group_role` what the groups of the last sign-in give.
+    "people": "name text primary key, role text not null, group_role text not null, first_seen_at text not null,"
+    " last_seen_at text not null, changed_at text, changed_by text not null, revoked integer not null",
 }
 
 INDEXES = {
@@ -58,6 +65,13 @@ INDEXES = {
     "deliveries_by_age": "deliveries (at desc, delivery_id)",
     "watches_by_configuration": "watches (configuration, completed_at desc) where completed_at is not null",
     "attempts_to_launch": "attempts (series_id) where run_id = '' and cancelled = 0",
+}
+
+TRIGGERS = {
+    "audit_is_not_changed": "before update on audit begin select raise(abort, 'the audit is append-only'); end",
+    # Retention removes the oldest; nothing is removed from between.
+    "audit_is_not_thinned": "before delete on audit when old.number > (select min(number) from audit)"
+    " begin select raise(abort, 'the audit is append-only'); end",
 }
 
 
@@ -97,6 +111,8 @@ def _make_tables(con: sqlite3.Connection, earlier: set[str]) -> None:
             con.execute("drop table earlier")
     for name, columns in INDEXES.items():
         con.execute(f"create index {name} on {columns}")
+    for name, body in TRIGGERS.items():
+        con.execute(f"create trigger {name} {body}")
 
 
 def _names(con: sqlite3.Connection, kind: str) -> set[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from aisbench_core.access import permitted, permitted_for
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.changes import note_values
 from aisbench_core.errors import Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import Actor, Clock, Event, Launched, Level, Phase, Run, RunPart, RunSpec, RunState
@@ -142,6 +143,7 @@ class Runs:
         for _ in range(STOP_TRIES):
             run = self.ledger.get(run_id)
             after = stopping(run)
+            note_values(run.state, after.state)
             if after is run:
                 return run
             try:

@@ -8,6 +8,7 @@ from typing import Any
 
 from aisbench_core.access import permitted, permitted_for
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.changes import note_values
 from aisbench_core.errors import Problem, SeriesNotFound, SpecError
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Message, joined
@@ -206,6 +207,7 @@ class SeriesService:
         message = Message(
             "budget: {budget} instead of {before}", budget=_hours(plan.budget), before=_hours(series.budget)
         )
+        note_values(_hours(series.budget), _hours(plan.budget))
         self.ledger.set_budget(series.series_id, plan.budget, self._event(series.series_id, message, actor))
         return self.matrix(series.series_id)
 

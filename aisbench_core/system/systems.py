@@ -8,6 +8,7 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from aisbench_core.access import permitted
+from aisbench_core.changes import note_values
 from aisbench_core.errors import ConfigError, DamagedLedger, Problem, ResultError, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import (
@@ -77,6 +78,7 @@ class Systems:
         folder = self._folder(where)
         before = read_stated(folder) or Stated()
         after = _changed(before, changes, is_template=isinstance(where, SystemTemplate))
+        note_values(*({name: one.values.get(name, "") for name in changes} for one in (before, after)))
         write_stated(after, folder)
         if isinstance(where, str):
             self._record_change(self._run(where), before, after, actor)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.access import permitted_for
-from aisbench_core.changes import log_change
+from aisbench_core.changes import log_change, note_values
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, canonical_json
@@ -41,6 +41,7 @@ class SavedViews:
     def rename(self, page: str, name: str, new: str, actor: Actor) -> None:
         """Rename a view. Raises SpecError if there is none of that name, or the new one is invalid or taken."""
         log_change(actor, f"rename view {name!r} of {page} to {new!r}")
+        note_values(name, new)
         _check(new, {})
 
         def work(cur: DuckDBPyConnection) -> None:

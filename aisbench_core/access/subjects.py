@@ -1,0 +1,30 @@
+"""What a change is about: the id or name by which the audit finds it again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# Arguments that name it, the most telling first. What was made, such as the run of a launch, comes before OTHERS.
+NAMES = ("run_id", "series_id", "token_id", "job", "algorithm", "channel", "view", "where")
+OTHERS = ("plan", "person", "name", "group_id", "run_ids", "message_ids", "package", "database", "to", "one", "profile")
+IDS = ("run_id", "series_id", "token_id", "algorithm_id", "name", "at")
+
+
+def subject_of(given: Mapping[str, Any], returned: Sequence[object]) -> str:
+    """By what a method was given, or what it made; empty for what has no name, such as the warehouse."""
+    made = [part for value in returned for part in (value if isinstance(value, tuple) else (value,))]
+    values = [*(given.get(name) for name in NAMES), *map(_made_id, made), *(given.get(name) for name in OTHERS)]
+    return next(filter(None, map(_id_of, values)), "")
+
+
+def _made_id(value: object) -> str:
+    return next((str(getattr(value, name)) for name in IDS[:4] if getattr(value, name, "")), "")
+
+
+def _id_of(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, Sequence):
+        return ", ".join(filter(None, map(_id_of, value[:5])))
+    if status := getattr(value, "status", None):  # of a job
+        return _id_of(status)
+    return next((str(getattr(value, name)) for name in IDS if getattr(value, name, None)), str(value)[:80])

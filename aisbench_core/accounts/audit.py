@@ -1,0 +1,147 @@
+"""The audit in the ledger's file: entries are appended, chained by hashes, and read with filters."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+
+from aisbench_core.access import permitted
+from aisbench_core.access.audit_entry import Act, ActOutcome, AuditEntry, excerpt
+from aisbench_core.errors import AisbenchError
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, Clock, WayIn
+from aisbench_core.running.ledger import Ledger, as_text, as_time, insert
+
+RETENTION = "audit.expire"
+
+# Entries are removed a day's worth at a time, because each removal is itself an entry.
+EXPIRE_EVERY = timedelta(days=1)
+
+
+class AuditChanged(AisbenchError):
+    """Entries of the audit were changed, removed or added by something else than the core."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuery:
+    """Filters; empty ones let everything through. `change` and `object` are matched by their beginning."""
+
+    who: str = ""
+    change: str = ""
+    object: str = ""
+    via: str = ""
+    outcome: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCheck:
+    """A verified chain: its number of entries and its last hash. Noted elsewhere, that proves that none is missing."""
+
+    entries: int
+    last_hash: str
+
+
+class Audit:
+    """Who changed what. Threads and processes may share it."""
+
+    def __init__(self, ledger: Ledger, keep_days: int, clock: Clock) -> None:
+        """`keep_days`: 0 keeps entries for ever."""
+        self._ledger = ledger
+        self._keep_days = keep_days
+        self._clock = clock
+
+    def record(self, act: Act) -> None:
+        """Append an entry."""
+        with self._ledger.transaction() as con:
+            self._expire(con)
+            _append(con, act, self._clock())
+
+    @permitted
+    def entries(self, query: AuditQuery, actor: Actor, limit: int = 50, offset: int = 0) -> list[AuditEntry]:  # noqa: ARG002  # the guard's
+        """A page of entries, newest first."""
+        where, values = _filter(query)
+        sql = f"select * from audit where {where} order by number desc limit ? offset ?"  # noqa: S608  # only ? marks
+        return [_entry_of(row) for row in self._ledger.rows(sql, [*values, limit, offset])]
+
+    @permitted
+    def verify(self, actor: Actor) -> AuditCheck:  # noqa: ARG002  # the guard's
+        """Compute every hash again. Raises AuditChanged with the first entry that differs."""
+        count, last = 0, ""
+        with self._ledger.connection() as con:
+            con.execute("begin")  # one state of the file, while others append
+            removed = _last_removed(con)
+            for entry in _all(con):
+                expected = last if count else removed
+                if entry.previous != expected or entry.hash != entry.expected_hash():
+                    raise _changed(entry)
+                count, last = count + 1, entry.hash
+            con.execute("commit")
+        return AuditCheck(count, last)
+
+    def _expire(self, con: sqlite3.Connection) -> None:
+        """Remove entries that are older than the setting says, and append what was removed."""
+        if not self._keep_days:
+            return
+        limit = self._clock() - timedelta(days=self._keep_days)
+        oldest = con.execute("select at from audit order by number limit 1").fetchone()
+        if oldest is None or as_time(oldest["at"]) > limit - EXPIRE_EVERY:
+            return
+        old = con.execute("select number, hash from audit where at < ? order by number", [as_text(limit)]).fetchall()
+        con.execute("delete from audit where number <= ?", [old[-1]["number"]])
+        act = Act("aisbench", "", WayIn.FOLLOWER, RETENTION, f"{len(old)} entries", ActOutcome.DONE, old[-1]["hash"])
+        _append(con, act, self._clock())
+
+
+def _append(con: sqlite3.Connection, act: Act, at: datetime) -> None:
+    last = con.execute("select number, hash from audit order by number desc limit 1").fetchone()
+    number, previous = (last["number"] + 1, last["hash"]) if last else (1, "")
+    texts = {name: excerpt(text) for name, text in asdict(act).items()}
+    entry = AuditEntry(number, as_time(as_text(at)), _act_of(texts), previous)
+    insert(con, "audit", _row_of(replace(entry, hash=entry.expected_hash())))
+
+
+def _last_removed(con: sqlite3.Connection) -> str:
+    """The hash of the last entry that retention removed: what the first one that is left follows."""
+    row = con.execute("select before from audit where change = ? order by number desc limit 1", [RETENTION]).fetchone()
+    return row["before"] if row else ""
+
+
+def _all(con: sqlite3.Connection) -> Iterator[AuditEntry]:
+    for row in con.execute("select * from audit order by number"):
+        yield _entry_of(row)
+
+
+def _changed(entry: AuditEntry) -> AuditChanged:
+    return AuditChanged(
+        Message("the audit was changed: entry {number} of {at} does not follow the one before it",
+                number=entry.number, at=f"{entry.at:%Y-%m-%d %H:%M:%S %Z}"),
+        Message("compare it with a backup of the ledger; entries before it are as they were written"),
+    )  # fmt: skip
+
+
+def _row_of(entry: AuditEntry) -> dict[str, object]:
+    chain = {"number": entry.number, "at": as_text(entry.at), "previous": entry.previous, "hash": entry.hash}
+    return chain | asdict(entry.act)
+
+
+def _entry_of(row: sqlite3.Row) -> AuditEntry:
+    act = _act_of({name: row[name] for name in Act.__dataclass_fields__})
+    return AuditEntry(row["number"], as_time(row["at"]), act, row["previous"], row["hash"])
+
+
+def _act_of(texts: Mapping[str, str]) -> Act:
+    return Act(
+        outcome=ActOutcome(texts["outcome"]), **{name: text for name, text in texts.items() if name != "outcome"}
+    )
+
+
+def _filter(query: AuditQuery) -> tuple[str, list[object]]:
+    equal = {"who": query.who, "via": query.via, "outcome": query.outcome}
+    begins = {"change": query.change, "object": query.object}
+    parts: list[tuple[str, object]] = [(f"{name} = ?", value) for name, value in equal.items() if value]
+    parts += [(f"substr({name}, 1, {len(value)}) = ?", value) for name, value in begins.items() if value]
+    times = (("at >= ?", query.since), ("at < ?", query.until))
+    parts += [(sql, as_text(time)) for sql, time in times if time]
+    return " and ".join(sql for sql, _ in parts) or "1 = 1", [value for _, value in parts]

@@ -1,0 +1,103 @@
+"""`aisbench audit`: who changed what."""
+
+import csv
+import io
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aisbench_core.cli import display
+from aisbench_core.cli.core import actor, open_core
+from aisbench_core.cli.options import command, output_option
+
+if TYPE_CHECKING:
+    from aisbench_core.access.audit_entry import AuditEntry
+
+MOST_ENTRIES = 1_000_000
+
+# Those of aisbench_core/access/audit_entry.py and aisbench_core/model/run.py, which --help does not load.
+OUTCOMES = ("done", "refused", "failed")
+WAYS = ("console", "cli", "api", "follower")
+
+
+@command()
+@click.option("--who", default="", help="Only changes by this person or token.")
+@click.option("--change", default="", metavar="START", help="Only changes that start so, such as run. or run.stop.")
+@click.option("--object", "subject", default="", metavar="START", help="Only of what starts so, such as a run id.")
+@click.option("--via", type=click.Choice(WAYS), default=None, help="Only by this way in.")
+@click.option("--outcome", type=click.Choice(OUTCOMES), default=None, help="Only with this outcome.")
+@click.option("--since", type=click.DateTime(), help="Only from this local time on.")
+@click.option("--until", type=click.DateTime(), help="Only before this local time.")
+@click.option("--limit", type=click.IntRange(1, MOST_ENTRIES), default=50, show_default=True, help="Entries to list.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@output_option
+@click.option("--verify", is_flag=True, help="Compute every hash again instead, and print the last one.")
+def audit(
+    who: str, change: str, subject: str, via: str | None, outcome: str | None, since: datetime | None,
+    until: datetime | None, limit: int, as_csv: bool, output: Path | None, verify: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """List who changed what, the newest first.
+
+    An entry says in which role, by which way, on what, with which values before and after, and with which outcome.
+    Refused and failed tries are listed, too. Each entry holds the hash of the one before it.
+    """
+    from aisbench_core.accounts.audit import AuditQuery
+
+    core = open_core(writing=False)
+    if verify:
+        check = core.audit.verify(actor())
+        text = f"entries verified: {check.entries:,}; last hash: {check.last_hash or 'none'}"
+        display.result(display.as_dict(check), as_json, lambda: text)
+        return
+    query = AuditQuery(who, change, subject, via or "", outcome or "", _aware(since), _aware(until))
+    entries = core.audit.entries(query, actor(), limit)
+    if as_csv:
+        display.write_text(output, _csv(entries))
+    elif as_json and output:
+        display.write_text(output, display.to_json([_flat(entry) for entry in entries]) + "\n")
+    else:
+        display.result([_flat(entry) for entry in entries], as_json, lambda: display.table_of(entries, COLUMNS))
+
+
+COLUMNS: "display.Columns[AuditEntry]" = {
+    "when": lambda one: display.local_time(one.at),
+    "who": lambda one: one.act.who,
+    "role": lambda one: one.act.role,
+    "via": lambda one: one.act.via,
+    "change": lambda one: one.act.change,
+    "object": lambda one: one.act.object,
+    "before": lambda one: display.clipped(one.act.before),
+    "after": lambda one: display.clipped(one.act.after),
+    "outcome": lambda one: one.act.outcome,
+    "detail": lambda one: display.clipped(one.act.detail, 80),
+}
+
+
+def _aware(local: datetime | None) -> datetime | None:
+    return local.astimezone(UTC) if local else None
+
+
+def _flat(entry: "AuditEntry") -> dict[str, object]:
+    chain = {"previous": entry.previous, "hash": entry.hash}
+    return {"number": entry.number, "at": entry.at, **display.as_dict(entry.act), **chain}
+
+
+# A spreadsheet would run what starts so as a formula.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def _csv(entries: Sequence["AuditEntry"]) -> str:
+    heads = ["number", "at", "who", "role", "via", "change", "object", "outcome", "before", "after", "detail"]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*heads, "previous", "hash"])
+    writer.writerows([_cell(value) for value in _flat(entry).values()] for entry in entries)
+    return text.getvalue()
+
+
+def _cell(value: object) -> str:
+    text = value.isoformat() if isinstance(value, datetime) else str(value)
+    return f"'{text}" if text.startswith(_FORMULAS) else text

@@ -1,0 +1,279 @@
+"""The audit: every change by whoever makes it, in a chain that nobody can change unseen."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aisbench_core.access.audit_entry import MOST_LETTERS, Act, ActOutcome
+from aisbench_core.accounts.audit import RETENTION, Audit, AuditChanged, AuditQuery
+from aisbench_core.errors import NotAllowed, RunNotFound
+from aisbench_core.model import Actor, Event, Level, Role, WayIn
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.settings import Credentials, Settings
+from aisbench_core.wiring import Core, open_core
+from tests.actors import TESTER
+from tests.records import run
+
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+ANN = Actor("ann", frozenset({Role.ENGINEER}), WayIn.CONSOLE)
+
+
+class Hands:
+    """A clock that is moved."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def core(tmp_path: Path) -> Core:
+    core = open_core(Settings(data_dir=tmp_path / "data"))
+    core.ledger.add(run("run-1", created_by="bob"), Event("run-1", START, WayIn.CLI, Level.INFO, "launched"))
+    (core.settings.runs_dir / "run-1").mkdir(parents=True)
+    return core
+
+
+def act(change: str = "run.stop", **others: str) -> Act:
+    values = {"who": "ann", "role": "engineer", "via": "console", "object": "run-1", **others}
+    return Act(change=change, outcome=ActOutcome.DONE, **values)
+
+
+def acts(core: Core, **query: Any) -> list[Act]:
+    return [entry.act for entry in core.audit.entries(AuditQuery(**query), TESTER)]
+
+
+# --- what is recorded ----------------------------------------------------------------------------------------
+
+
+def test_a_change_is_recorded_with_who_made_it_and_what_was_there_before(core: Core) -> None:
+    core.annotations.tag("run-1", ["old"], [], TESTER)
+
+    core.annotations.tag("run-1", ["new"], ["old"], ANN)
+
+    assert acts(core)[0] == Act("ann", "engineer", "console", "run.tag", "run-1", ActOutcome.DONE, "old", "new")
+
+
+def test_what_is_not_allowed_is_recorded(core: Core) -> None:
+    with pytest.raises(NotAllowed):
+        core.runs.stop("run-1", ANN)
+
+    (refused,) = acts(core)
+    assert (refused.outcome, refused.object) == (ActOutcome.REFUSED, "run-1")
+    assert "needs the role lead" in refused.detail
+
+
+def test_a_failed_try_is_recorded_with_its_error(core: Core) -> None:
+    with pytest.raises(RunNotFound):
+        core.runs.collect_again("run-9", TESTER)
+
+    (failed,) = acts(core)
+    assert failed.outcome is ActOutcome.FAILED
+    assert "there is no run 'run-9'" in failed.detail
+
+
+def test_of_a_bug_only_its_kind_is_recorded(core: Core) -> None:
+    with pytest.raises(AttributeError):
+        core.configs.save_keys("team", "secret-of-a-bug", TESTER)  # type: ignore[arg-type]
+
+    (failed,) = acts(core)
+    assert (failed.object, failed.outcome) == ("team", ActOutcome.FAILED)
+    assert "secret-of-a-bug" not in repr(failed)
+
+
+def test_keys_are_no_part_of_the_audit(core: Core) -> None:
+    keys = Credentials.model_validate({"access_key": "CANARYACCESSKEY", "secret_key": "canary-secret-key"})
+
+    core.configs.save_keys("team", keys, TESTER)
+
+    assert [one.object for one in acts(core, change="keys.")] == ["team"]
+    assert b"canary-secret-key" not in core.settings.ledger_path.read_bytes()
+
+
+def test_steps_of_a_change_are_no_entries_of_their_own(core: Core) -> None:
+    core.imports.add_demo(TESTER)
+    core.imports.remove_demo(TESTER)
+
+    assert [one.change for one in acts(core)] == ["demo.remove", "demo.add"]
+
+
+def test_reading_the_audit_is_no_change_and_needs_an_admin(core: Core) -> None:
+    lead = Actor("lead", frozenset({Role.VIEWER, Role.ENGINEER, Role.LEAD}), WayIn.CONSOLE)
+
+    with pytest.raises(NotAllowed):
+        core.audit.entries(AuditQuery(), lead)
+
+    with pytest.raises(NotAllowed):
+        core.audit.verify(lead)
+    assert acts(core) == []
+
+
+def test_long_values_are_cut_and_stay_on_one_line(core: Core) -> None:
+    core.annotations.note("run-1", "one\ntwo " * 400, TESTER, None)
+
+    (noted,) = acts(core)
+    assert len(noted.after) == MOST_LETTERS
+    assert "\n" not in noted.after
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"who": "ann"}, ["run.tag"]),
+        ({"change": "run."}, ["run.rename", "run.tag"]),
+        ({"change": "run_"}, []),
+        ({"via": "cli"}, ["run.rename"]),
+        ({"object": "run-"}, ["run.rename", "run.tag"]),
+        ({"object": "un-1"}, []),
+        ({"outcome": "refused"}, []),
+        ({"who": "' or 1=1 --"}, []),
+    ],
+)
+def test_filters_choose_entries(core: Core, query: dict[str, str], found: list[str]) -> None:
+    core.annotations.tag("run-1", ["new"], [], ANN)
+    core.annotations.rename("run-1", "best", TESTER)
+
+    assert [one.change for one in acts(core, **query)] == found
+
+
+# --- the chain -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock() -> Hands:
+    return Hands()
+
+
+@pytest.fixture
+def audit(tmp_path: Path, clock: Hands) -> Audit:
+    """Five entries."""
+    audit = Audit(Ledger(tmp_path / "ledger.sqlite3"), 0, clock)
+    for number in range(5):
+        audit.record(act(object=f"run-{number}"))
+    return audit
+
+
+def test_an_untouched_audit_is_verified(audit: Audit) -> None:
+    assert audit.verify(TESTER).entries == 5
+    assert audit.verify(TESTER).last_hash == audit.entries(AuditQuery(), TESTER)[0].hash
+
+
+@pytest.mark.parametrize("statement", ["update audit set who = 'bob'", "delete from audit where number = 3"])
+def test_the_file_refuses_to_change_entries(audit: Audit, tmp_path: Path, statement: str) -> None:
+    with (
+        closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as con,
+        pytest.raises(sqlite3.IntegrityError, match="append-only"),
+    ):
+        con.execute(statement)
+
+    assert audit.verify(TESTER).entries == 5
+
+
+@pytest.mark.parametrize(
+    ("forgery", "number"),
+    [
+        ("update audit set who = 'bob' where number = 3", 3),
+        ("update audit set at = '2020-01-01 00:00:00.000000+00:00' where number = 5", 5),
+        ("delete from audit where number = 3", 4),
+        ("delete from audit where number = 1", 2),
+        ("update audit set outcome = 'refused' where number = 1", 1),
+        ("update audit set number = 9 where number = 5", 9),
+    ],
+)
+def test_a_forgery_is_found_where_it_begins(audit: Audit, tmp_path: Path, forgery: str, number: int) -> None:
+    forge(tmp_path / "ledger.sqlite3", forgery)
+
+    with pytest.raises(AuditChanged, match=f"entry {number} of"):
+        audit.verify(TESTER)
+
+
+def forge(file: Path, statement: str) -> None:
+    """What somebody with access to the file can do."""
+    with closing(sqlite3.connect(file)) as con:
+        con.execute("drop trigger audit_is_not_changed")
+        con.execute("drop trigger audit_is_not_thinned")
+        con.execute(statement)
+        con.commit()
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(st.text(), st.text(), st.text()), max_size=5))
+def test_any_text_is_stored_as_it_was_hashed(texts: list[tuple[str, str, str]]) -> None:
+    with TemporaryDirectory() as folder:
+        audit = Audit(Ledger(Path(folder) / "ledger.sqlite3"), 0, Hands())
+        for who, subject, detail in texts:
+            audit.record(act(who=who, object=subject, detail=detail))
+
+        assert audit.verify(TESTER).entries == len(texts)
+
+
+# --- retention -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("audit")
+def test_retention_removes_old_entries_and_says_so(tmp_path: Path, clock: Hands) -> None:
+    keeping = Audit(Ledger(tmp_path / "ledger.sqlite3"), 30, clock)
+    clock.now = START + timedelta(days=20)
+    keeping.record(act("run.tag"))
+
+    clock.now = START + timedelta(days=40)
+    keeping.record(act("run.note"))
+
+    entries = keeping.entries(AuditQuery(), TESTER)
+    assert [entry.act.change for entry in entries] == ["run.note", RETENTION, "run.tag"]
+    assert entries[1].act.object == "5 entries"
+    assert keeping.verify(TESTER).entries == 3
+
+
+def test_retention_removes_at_most_once_a_day(tmp_path: Path, clock: Hands) -> None:
+    keeping = Audit(Ledger(tmp_path / "ledger.sqlite3"), 1, clock)
+    for _ in range(24 * 5):
+        keeping.record(act())
+        clock.now += timedelta(hours=1)
+
+    removals = keeping.entries(AuditQuery(change=RETENTION), TESTER)
+    assert 1 <= len(removals) <= 4
+    assert keeping.verify(TESTER).entries <= 24 * 2 + 4
+
+
+def test_a_beginning_that_was_cut_off_by_hand_is_found_after_retention(
+    audit: Audit, tmp_path: Path, clock: Hands
+) -> None:
+    keeping = Audit(Ledger(tmp_path / "ledger.sqlite3"), 30, clock)
+    clock.now = START + timedelta(days=40)
+    keeping.record(act("run.note"))
+    forge(tmp_path / "ledger.sqlite3", "delete from audit where number = (select min(number) from audit)")
+
+    with pytest.raises(AuditChanged):
+        audit.verify(TESTER)
+
+
+# --- trouble ---------------------------------------------------------------------------------------------------
+
+
+def test_a_change_stands_if_it_cannot_be_recorded(core: Core, caplog: pytest.LogCaptureFixture) -> None:
+    core.settings.ledger_path.unlink()
+    core.settings.ledger_path.write_text("no database")
+
+    core.warehouse.unmark_baseline("none", TESTER)
+
+    assert "not in the audit" in caplog.text
+
+
+@pytest.mark.parametrize("changes", [{"read_only": True}, {"roles": frozenset()}])
+def test_who_may_change_nothing_is_recorded(core: Core, changes: dict[str, Any]) -> None:
+    with pytest.raises(NotAllowed):
+        core.storage.compact(replace(ANN, **changes))
+
+    (refused,) = acts(core)
+    assert (refused.change, refused.outcome) == ("warehouse.compact", ActOutcome.REFUSED)
