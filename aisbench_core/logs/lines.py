@@ -93,9 +93,9 @@ _SYSTEM = re.compile(r"^\[ModelArts Service Log\]|Platform=ModelArts-Service")
 
 # torchrun, PyTorch, Open MPI, and what training scripts write themselves.
 _RANK = re.compile(
-    r"\[(?:rank|default|Rank )(\d{1,6})\]|^\[\d{1,6},(\d{1,6})\]<std"
     # Who failed, not whom it missed: "lost rank 3" is written by another rank.
-    r"|(?<!lost )(?<!peer )(?<!remote )(?<!from )(?<!to )(?<!with )(?<!for )\b[Rr]ank(?:_id|ID)?[ =:]{1,2}(\d{1,6})\b",
+    r"(?<!lost )(?<!peer )(?<!remote )(?<!from )(?<!to )(?<!with )(?<!for )"
+    r"(?:\[(?:rank|default|Rank )(\d{1,6})\]|\b[Rr]ank(?:_id|ID)?[ =:]{1,2}(\d{1,6})\b)|^\[\d{1,6},(\d{1,6})\]<std",
     re.ASCII,
 )
 _INDENTED = re.compile(r"(?:\[(?:rank|default|Rank )\d{1,6}\]:?)?[ \t]{2}", re.ASCII)

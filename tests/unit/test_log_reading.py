@@ -177,6 +177,11 @@ def test_lines_name_ranks_in_the_ways_of_their_launchers() -> None:
 
 
 def test_a_rank_that_another_one_misses_has_not_written_the_line() -> None:
-    lines = ["RuntimeError: lost rank 3", "ERROR no answer from rank 3", "[rank1]: connection closed by peer rank 3"]
+    lines = [
+        "RuntimeError: lost rank 3",
+        "RuntimeError: lost [rank3]",
+        "ERROR no answer from rank 3",
+        "[rank1]: connection closed by peer rank 3",
+    ]
 
-    assert [rank_of(line) for line in lines] == [None, None, 1]
+    assert [rank_of(line) for line in lines] == [None, None, None, 1]
