@@ -15,7 +15,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime import get_instance
+from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
 
+from aisbench_core.api.app import ApiServer
+from aisbench_core.api.mounting import ApiMiddleware
 from aisbench_core.private_files import private_umask
 from aisbench_core.settings import load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
@@ -80,6 +83,17 @@ def log_files() -> LogFiles:
     return open_core().files.log_files
 
 
+def api() -> ASGIApp:
+    """The API on this port, with a core of its own."""
+    return ApiServer(open_core, open_sessions).app()
+
+
+def open_sessions() -> int:
+    """The number of open pages of this process."""
+    stats = get_instance().stats_mgr.get_stats([ACTIVE_SESSIONS_FAMILY]).get(ACTIVE_SESSIONS_FAMILY, ())
+    return sum(int(stat.value) for stat in stats if isinstance(stat, GaugeStat))
+
+
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Print the console's address, and follow runs while it is up, unless another process does."""
@@ -97,6 +111,7 @@ app = st.App(
     middleware=[
         Middleware(SecurityHeaders),
         Middleware(FrontDoorMiddleware, front_door=front_door),
+        Middleware(ApiMiddleware, create_api=api),
         Middleware(TensorBoardProxy, port_of=lambda token: tensorboards().port_of(token)),
         Middleware(BrowserCookie),
         Middleware(LogDownloadMiddleware, log_files=log_files),

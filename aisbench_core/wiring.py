@@ -17,11 +17,12 @@ from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.diagnosing.service import Causes
 from aisbench_core.doctor.examination import Doctor
-from aisbench_core.errors import AisbenchError
+from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.health import HealthChecks
 from aisbench_core.importing.service import ResultImport
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.logs.run_logs import RunLogs
+from aisbench_core.messages import Message
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import Api, Clock
 from aisbench_core.notifications.service import Notifications
@@ -124,6 +125,15 @@ class Core:
         )
         self.reports = Reports(warehouse, clock)
         self.mlflow = MlflowExport(self.reader)
+
+    def default_region(self) -> str:
+        """The region of the default profile; without that profile, the first that has results. Raises ConfigError."""
+        if self.settings.profile in self.regions.names():
+            return self.regions.profile().region
+        regions = self.warehouse.regions()
+        if not regions:
+            raise ConfigError(Message("no results yet, and no profile with a region"), Message("use --region"))
+        return regions[0].region
 
     def slow_share(self) -> float | None:
         """The share of the median card below which the ruleset calls a card a straggler; None: it has no such rule."""

@@ -42,8 +42,8 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "weasyprint": frozenset({"aisbench_core/report"}),
     "xlsxwriter": frozenset({"aisbench_core/warehouse"}),
     "scipy": frozenset({"aisbench_core/statistics"}),
-    "starlette": frozenset({"app.py", "aisbench_sandbox", "aisbench_core/web"}),
-    "uvicorn": frozenset({"aisbench_sandbox"}),
+    "starlette": frozenset({"app.py", "aisbench_sandbox", "aisbench_core/api", "aisbench_core/web"}),
+    "uvicorn": frozenset({"aisbench_sandbox", "aisbench_core/api/serving.py"}),
 }
 """Libraries (and sqlite3) that belong to one part of the product, and where they may be imported."""
 
@@ -64,7 +64,7 @@ EVERYWHERE = ("aisbench_core.messages",)
 """Sentences are said in every part."""
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
-    "app.py": tuple(f"aisbench_core.{name}" for name in ("private_files", "settings", "web", "wiring")),
+    "app.py": tuple(f"aisbench_core.{name}" for name in ("api", "private_files", "settings", "web", "wiring")),
     "pages": (
         "aisbench_core.preflight.fixes",
         "aisbench_core.authoring.manifest",
@@ -125,10 +125,17 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *(f"aisbench_core.statistics.{name}" for name in ("amdahl", "difference", "summary")),
         *(
             "aisbench_core.warehouse",
+            "aisbench_core.api.serving",
             "aisbench_core.web.addresses",
             "aisbench_core.wiring",
         ),
         *BELOW,
+    ),
+    "aisbench_core/api": (
+        *("aisbench_core.api", "aisbench_core.logs", "aisbench_core.preflight.rule", "aisbench_core.running.ledger"),
+        *("aisbench_core.series", "aisbench_core.statistics.summary", "aisbench_core.tokens"),
+        *("aisbench_core.warehouse", "aisbench_core.web.addresses", "aisbench_core.web.front_door"),
+        *("aisbench_core.wiring", *BELOW),
     ),
     "aisbench_core/wiring.py": (
         "aisbench_core.accounts",

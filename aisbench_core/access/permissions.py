@@ -76,8 +76,12 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Notifications.remove": Permission("channel.remove", A, "nobody is notified there any more"),
     "NotificationChannels.save": Permission("channel.save", A, "sends data to another host, and stores a secret"),
     "NotificationChannels.remove": Permission("channel.remove", A, "nobody is notified there any more"),
-    "Tokens.create": Permission("token.create", Role.VIEWER, "a token has at most the role of who makes it"),
-    "Tokens.revoke": Permission("token.revoke", Role.VIEWER, "only of tokens of at most one's own role"),
+    "Tokens.create": Permission(
+        "token.create", Role.VIEWER, "of one's own name and at most one's own role; an admin makes any"
+    ),
+    "Tokens.revoke": Permission(
+        "token.revoke", Role.VIEWER, "of one's own name and at most one's own role; an admin revokes any"
+    ),
     "Configs.save_profile": Permission("profile.save", A, "decides which account pays"),
     "Configs.save_keys": Permission("keys.save", A, "stores a secret"),
     "Cleaning.clean": Permission("run.clean", A, "cannot be undone"),

@@ -27,6 +27,7 @@ from aisbench_core.cli import (
 )
 from aisbench_core.cli.accounts import audit
 from aisbench_core.cli.annotations import commands as annotations
+from aisbench_core.cli.api import serving as api_serving
 from aisbench_core.cli.api import tokens
 from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
@@ -101,7 +102,7 @@ for _command in (
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,
     installation.workloads, installation.profiles, installation.health, installation.doctor, tokens.token, audit.audit,
-    serving.serve,
+    serving.serve, api_serving.api,
 ):  # fmt: skip
     main.add_command(_command)
 

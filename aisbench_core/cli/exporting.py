@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from aisbench_core.warehouse.store.reading import Reader
 
 
-EXPORT_FORMATS = ("csv", "xlsx", "parquet", "json")
+EXPORT_FORMATS = ("csv", "xlsx", "parquet", "json", "arrow")
 TABLES = ("runs", "series")
 LANGUAGES = ("en", "zh", "both")
 
@@ -64,7 +64,11 @@ def export(
     core = open_core(writing=False)
     query = query_of(core, include_invalid=not valid_only, **filters)
     # Would garble the terminal.
-    if output is None and form in (ExportFormat.EXCEL, ExportFormat.PARQUET) and sys.stdout.isatty():
+    if (
+        output is None
+        and form in (ExportFormat.EXCEL, ExportFormat.PARQUET, ExportFormat.ARROW)
+        and sys.stdout.isatty()
+    ):
         raise click.UsageError(f"{form} is a binary format: name a file with -o")
     export = Export(query, datetime.now(UTC), ExportTable(rows), form, bom)
     # Spooled first: an export that fails leaves an existing file as it was.

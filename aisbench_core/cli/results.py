@@ -11,7 +11,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.options import Group, command, ruleset_option, run_filters
-from aisbench_core.errors import ConfigError, DamagedLedger, Problem, RunNotFound, SpecError
+from aisbench_core.errors import DamagedLedger, Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
@@ -71,13 +71,7 @@ def query_of(
     from aisbench_core.model import Origin
     from aisbench_core.warehouse import BoardQuery
 
-    if not region and core.settings.profile in core.regions.names():
-        region = core.regions.profile().region
-    elif not region:  # without that profile, the first region that has results
-        regions = core.warehouse.regions()
-        if not regions:
-            raise ConfigError(Message("no results yet, and no profile with a region"), Message("use --region"))
-        region = regions[0].region
+    region = region or core.default_region()
     # None lets the warehouse decide: measurements, or rehearsals where a region has nothing else.
     rehearsal = True if rehearsals else None
     return BoardQuery(region, rehearsal=rehearsal, origin=Origin(origin) if origin else None, **filters)

@@ -13,10 +13,10 @@ _GZIP = 31  # the bits by which zlib writes the format of gzip
 _LEVEL = 1  # text of logs shrinks to a tenth at once; more takes longer than sending it
 
 
-def parts(file: Path, size: int) -> Iterator[bytes]:
-    """The first `size` bytes of a log that may grow meanwhile; fewer if it is begun anew."""
-    offset = 0
-    while offset < size and (part := read_at(file, offset, min(PART_BYTES, size - offset))):
+def parts(file: Path, end: int, start: int = 0) -> Iterator[bytes]:
+    """The bytes from `start` to before `end` of a log that may grow meanwhile; fewer if it is begun anew."""
+    offset = start
+    while offset < end and (part := read_at(file, offset, min(PART_BYTES, end - offset))):
         yield part
         offset += len(part)
 

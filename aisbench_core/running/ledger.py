@@ -142,6 +142,16 @@ class Ledger:
             if name:
                 insert(con, "names", {"run_id": run_id, "name": name})
 
+    def page_before(
+        self, before: tuple[str, str] | None, states: Collection[RunState] | None, text: str, limit: int
+    ) -> list[Run]:
+        """The newest runs that are older than a position (launch time as stored, id), by which they are sorted."""
+        where, values = _filter(states, text)
+        if before:
+            where, values = f"{where} and (created_at, run_id) < (?, ?)", [*values, *before]
+        sql = f"select * from runs where {where} {_order(RunSort.LAUNCHED, True)} limit ?"  # noqa: S608  # only ? marks
+        return [run_of(row) for row in self.rows(sql, [*values, limit])]
+
     def of_jobs(self, job_ids: Collection[str]) -> list[Run]:
         """The runs that these jobs belong to."""
         return [run_of(row) for row in self.rows(f"select * from runs where job_id in {marks(job_ids)}", job_ids)]  # noqa: S608  # only ? marks
@@ -198,17 +208,13 @@ class Ledger:
 
     def events(self, run_id: str) -> list[Event]:
         """The events of a run, or of a series as a whole, oldest first."""
-        return [
-            Event(
-                run_id,
-                as_time(row["at"]),
-                row["source"],
-                Level(row["level"]),
-                from_json(row["message"], row["message_data"]),
-                from_json(row["actor"], row["actor_data"]),
-            )
-            for row in self.rows("select * from events where run_id = ? order by number", [run_id])
-        ]
+        return [_event_of(row) for row in self.rows("select * from events where run_id = ? order by number", [run_id])]
+
+    def events_after(self, number: int, limit: int, run_id: str = "") -> list[tuple[int, Event]]:
+        """Events behind a number, of all runs or of one, with their numbers, in the order in which they were stored."""
+        of_run, values = (" and run_id = ?", [run_id]) if run_id else ("", [])
+        sql = f"select * from events where number > ?{of_run} order by number limit ?"  # noqa: S608  # only ? marks
+        return [(row["number"], _event_of(row)) for row in self.rows(sql, [number, *values, limit])]
 
     def set_progress(self, progress: Progress) -> None:
         """Store the progress of a run's current state."""
@@ -245,6 +251,15 @@ class Ledger:
         """Give a draft another key, unless that key has one; a missing draft is ignored."""
         with self.transaction() as con:
             con.execute("update or ignore drafts set key = ? where key = ?", [new, key])
+
+    def states(self) -> dict[RunState, int]:
+        """The number of runs in each state."""
+        rows = self.rows("select state, count(*) from runs group by state")
+        return dict.fromkeys(RunState, 0) | {RunState(state): count for state, count in rows}
+
+    def launched_with(self, token: str) -> Run | None:
+        """The run that was launched with a token; None if there is none."""
+        return next((run_of(row) for row in self.rows("select * from runs where token = ?", [token])), None)
 
     def drop_draft(self, key: str) -> None:
         """Delete a draft; a missing draft is ignored."""
@@ -310,6 +325,17 @@ def run_of(row: sqlite3.Row) -> Run:
     values["detail"] = from_json(row["detail"], row["detail_data"])
     values["verdict"] = RunState(values["verdict"]) if values["verdict"] else None
     return Run(**values)
+
+
+def _event_of(row: sqlite3.Row) -> Event:
+    return Event(
+        row["run_id"],
+        as_time(row["at"]),
+        row["source"],
+        Level(row["level"]),
+        from_json(row["message"], row["message_data"]),
+        from_json(row["actor"], row["actor_data"]),
+    )
 
 
 def as_text(time: datetime) -> str:

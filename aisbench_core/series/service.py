@@ -133,7 +133,19 @@ class SeriesService:
 
     def page(self, limit: int = 20, offset: int = 0) -> list[Matrix]:
         """A page of series, newest first, including those of other consoles."""
-        chosen = self._newest()[offset : offset + limit]
+        return self._page(self._newest()[offset : offset + limit])
+
+    def page_behind(self, series_id: str, limit: int) -> list[Matrix]:
+        """A page of the same list behind a series; empty: its first page. Series launched meanwhile do not move it.
+
+        Raises SeriesNotFound."""
+        ids = self._newest()
+        if series_id and series_id not in ids:
+            raise SeriesNotFound(Message("there is no series {series_id!r}", series_id=series_id))
+        start = ids.index(series_id) + 1 if series_id else 0
+        return self._page(ids[start : start + limit])
+
+    def _page(self, chosen: list[str]) -> list[Matrix]:
         here, recorded = self._plans(chosen)
         matrices = [*self._matrices(here), *self._recorded(recorded)]
         return sorted(matrices, key=lambda matrix: chosen.index(matrix.series.series_id))

@@ -27,8 +27,8 @@ class Tokens:
 
     @permitted
     def create(self, request: TokenRequest, actor: Actor) -> tuple[Token, TokenText]:
-        """Store a new token. Its text is returned this once. Raises NotAllowed for a role above the actor's own."""
-        _require_role(request.role, actor)
+        """Store a new token. Its text is returned this once. Raises NotAllowed for other names and higher roles."""
+        _require_own(request.name, request.role, actor)
         now, text = self.clock(), TokenText.new()
         expires_at = now + timedelta(days=request.days)
         token = Token(text.token_id, request.name, request.role, request.read_only, now, actor.name, expires_at)
@@ -44,13 +44,13 @@ class Tokens:
     def revoke(self, token_id: str, actor: Actor) -> Token:
         """End a token for good, by its id or a unique prefix of it; one that was revoked stays as it is.
 
-        Raises TokenNotFound, and NotAllowed for a role above the actor's own."""
+        Raises TokenNotFound, and NotAllowed for other names and higher roles."""
         found = self.ledger.starting_with(token_id)
         if len(found) != 1:
             many = Message("several tokens start with {start!r}", start=token_id)
             none = Message("there is no token {start!r}", start=token_id)
             raise TokenNotFound(many if found else none, Message("`aisbench token list` lists them"))
-        _require_role(found[0].role, actor)
+        _require_own(found[0].name, found[0].role, actor)
         self.ledger.revoke(found[0].token_id, self.clock(), actor.name)
         log_change(actor, f"revoke token {found[0].token_id}")
         return self.ledger.starting_with(found[0].token_id)[0]
@@ -81,9 +81,12 @@ class Tokens:
                 self.ledger.use(token.token_id, now)
 
 
-def _require_role(role: Role, actor: Actor) -> None:
-    if role not in actor.roles or actor.read_only:
+def _require_own(name: str, role: Role, actor: Actor) -> None:
+    """What somebody launched is theirs by name, so only an admin may make a token that acts in another name."""
+    if role not in actor.roles or actor.read_only or (name != actor.name and Role.ADMIN not in actor.roles):
         raise NotAllowed(
-            Message("{who} may not make or revoke tokens of role {role}", who=actor.name, role=role),
-            Message("a token has at most the role of the person who makes it"),
+            Message(
+                "{who} may not make or revoke a token of {name} with role {role}", who=actor.name, name=name, role=role
+            ),
+            Message("a token is of one's own name, and of at most one's own role; admins may make any"),
         )

@@ -30,6 +30,7 @@ class ExportFormat(StrEnum):
     EXCEL = "xlsx"
     PARQUET = "parquet"
     JSON = "json"
+    ARROW = "arrow"
 
 
 MEDIA_TYPES = {
@@ -37,6 +38,7 @@ MEDIA_TYPES = {
     ExportFormat.EXCEL: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ExportFormat.PARQUET: "application/vnd.apache.parquet",
     ExportFormat.JSON: "application/json",
+    ExportFormat.ARROW: "application/vnd.apache.arrow.stream",
 }
 
 

@@ -21,6 +21,9 @@ INNER = "/_stcore/"
 # Internal endpoints of Streamlit that the console's pages use; not metrics or the agent API.
 OPEN_ENDPOINTS = re.compile(r"health|host-config|stream|upload_file/[0-9a-f-]{36}/[0-9a-f-]{36}")
 
+# The API: a token opens it, and never a cookie, so that no foreign page can send a request with a visitor's rights.
+PROGRAM_PATHS = re.compile(r"/api/v1/.*|/metrics|/healthz|/readyz", re.DOTALL)
+
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 NO_SUCH_NAME = (
@@ -50,6 +53,8 @@ class FrontDoor:
         _, inner, endpoint = scope["path"].partition(INNER)
         if inner and not OPEN_ENDPOINTS.fullmatch(endpoint):
             return 404, CLOSED
+        if scope["type"] == "http" and PROGRAM_PATHS.fullmatch(scope["path"]):
+            return None
         if scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS:
             scheme = "https" if scope["scheme"] in ("https", "wss") else "http"
             if len(origins) != 1 or not self.names.is_own_page(origins[0], scheme, hosts[0]):

@@ -1,13 +1,15 @@
 """What tests of whole runs share: a shell with its own data folder, on the scripted sandbox as the region `lab`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
+from tests.flow.api_process import ApiProcess, Program, token_of
 from tests.flow.command_line import CommandLine
-from tests.flow.following import GOOD
+from tests.flow.following import GOOD, Bench, bench_on
 from tests.sandbox_process import SandboxProcess
 
 
@@ -22,3 +24,23 @@ def shell(sandbox: SandboxProcess, tmp_path: Path) -> CommandLine:
 def core(shell: CommandLine) -> Core:
     """The same data folder, in this process."""
     return open_core(Settings(data_dir=shell.data_dir, profile="lab"))
+
+
+@pytest.fixture(scope="module")
+def api_bench(scripted_sandbox: SandboxProcess, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """The core and the follower behind `api_server`."""
+    return bench_on(scripted_sandbox, tmp_path_factory.mktemp("api") / "data")
+
+
+@pytest.fixture(scope="module")
+def api_server(api_bench: Bench) -> Iterator[ApiProcess]:
+    """An API without a console, for all tests of a module."""
+    process = ApiProcess(api_bench.core.settings.data_dir)
+    yield process
+    assert "Traceback" not in process.stop()
+
+
+@pytest.fixture
+def program(api_server: ApiProcess, api_bench: Bench) -> Program:
+    """A program of an engineer."""
+    return Program(api_server.url, token_of(api_bench))

@@ -78,19 +78,31 @@ def test_no_secret_is_stored_or_shown_in_a_repr(tokens: Tokens, tmp_path: Path) 
 def test_nobody_makes_or_revokes_a_token_above_his_own_role(role: Role, own: Role) -> None:
     with TemporaryDirectory() as folder:
         tokens = Tokens(TokenLedger(Ledger(Path(folder) / "ledger.sqlite3")), Hands())
-        theirs, _ = tokens.create(TokenRequest(name="theirs", role=role), TESTER)
+        theirs, _ = tokens.create(TokenRequest(name="ann", role=role), TESTER)
         person = Actor("ann", roles_up_to(own), WayIn.CONSOLE)
         order = list(Role)
 
         if order.index(role) <= order.index(own):
-            assert tokens.create(TokenRequest(name="ci", role=role), person)[0].role is role
+            assert tokens.create(TokenRequest(name="ann", role=role), person)[0].role is role
             assert tokens.revoke(theirs.token_id, person).revoked_by == "ann"
         else:
-            with pytest.raises(NotAllowed, match=f"ann may not make or revoke tokens of role {role}"):
-                tokens.create(TokenRequest(name="ci", role=role), person)
+            with pytest.raises(NotAllowed, match=f"ann may not make or revoke a token of ann with role {role}"):
+                tokens.create(TokenRequest(name="ann", role=role), person)
             with pytest.raises(NotAllowed):
                 tokens.revoke(theirs.token_id, person)
             assert [one.revoked_at for one in tokens.all()] == [None]
+
+
+def test_only_an_admin_makes_or_revokes_tokens_of_other_names(tokens: Tokens) -> None:
+    lead = Actor("ann", roles_up_to(Role.LEAD), WayIn.CONSOLE)
+    bobs, _ = tokens.create(TokenRequest(name="bob"), TESTER)
+
+    with pytest.raises(NotAllowed, match="token of bob with role viewer"):
+        tokens.create(TokenRequest(name="bob"), lead)
+    with pytest.raises(NotAllowed):
+        tokens.revoke(bobs.token_id, lead)
+    assert tokens.create(TokenRequest(name="ann"), lead)[0].name == "ann"
+    assert [one.revoked_at for one in tokens.all()] == [None, None]
 
 
 def test_a_read_only_token_makes_no_token(tokens: Tokens) -> None:

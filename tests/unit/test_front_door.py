@@ -187,3 +187,17 @@ def test_an_address_is_shown_as_a_browser_on_this_machine_takes_it() -> None:
     assert url_of("::", 8501) == "http://127.0.0.1:8501"
     assert url_of("::1", 8501) == "http://[::1]:8501"
     assert url_of("10.0.0.5", 443, "https") == "https://10.0.0.5:443"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/runs", "/api/v1/openapi.json", "/metrics", "/healthz", "/readyz"])
+def test_programs_send_no_origin_but_name_this_host(path: str) -> None:
+    assert refused(path=path, kind="http", method="POST") is None
+    assert refused(origin="http://elsewhere.example", path=path, kind="http", method="POST") is None
+    assert refused(host="rebound.example", path=path, kind="http") == 403
+    assert refused(path=path, kind="http", reached="10.0.0.7", listening="10.0.0.7") == 403
+
+
+@pytest.mark.parametrize("path", ["/api/v2/runs", "/api/v1", "/runs", "/_stcore/metrics", "/x/metrics", "/metrics/x"])
+def test_other_paths_are_not_for_programs(path: str) -> None:
+    assert refused(path=path, kind="http", method="POST") in (403, 404)
+    assert refused(path="/api/v1/runs", kind="websocket", origin="http://elsewhere.example") == 403

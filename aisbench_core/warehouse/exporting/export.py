@@ -54,9 +54,9 @@ def write(
             return csv_file.write(cur, sheet, chosen, target, export.bom)
         case ExportFormat.JSON:
             return json_file.write(cur, sheet, chosen, target)
-        case ExportFormat.PARQUET:
+        case ExportFormat.PARQUET | ExportFormat.ARROW:
             marks = {"schema": sheet.schema, "content": mark, "exported_at_utc": f"{at:%Y-%m-%dT%H:%M:%SZ}"}
-            return parquet_file.write(cur, sheet, chosen, target, marks)
+            return parquet_file.write(cur, sheet, chosen, target, marks, export.format)
         case ExportFormat.EXCEL:
             name = f"{export.table}{' (rehearsals)' if rehearsal else ''}"
             return workbook.write(cur, sheet, chosen, target, mark, name, on_rows)

@@ -1,15 +1,16 @@
-"""Parquet: typed columns, with units and meanings beside them, batch by batch."""
+"""Parquet and Arrow streams: typed columns, with units and meanings beside them, batch by batch."""
 
 from collections.abc import Sequence
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as arrow
 from duckdb import DuckDBPyConnection
-from pyarrow import parquet
+from pyarrow import ipc, parquet
 
 from aisbench_core.model.columns import Kind
 from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import Parameters
+from aisbench_core.warehouse.exports import ExportFormat
 
 BATCH = 10_000
 _TYPES = {
@@ -22,17 +23,28 @@ _TYPES = {
 
 
 def write(
-    cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], target: IO[bytes], marks: dict[str, str]
+    cur: DuckDBPyConnection,
+    sheet: Sheet,
+    parts: Sequence[Parameters],
+    target: IO[bytes],
+    marks: dict[str, str],
+    form: ExportFormat = ExportFormat.PARQUET,
 ) -> int:
     """Write all rows, and `marks` as the file's metadata; returns how many rows."""
     schema = arrow.schema([_field(column) for column in sheet.columns], metadata=marks)
     count = 0
-    with parquet.ParquetWriter(target, schema, compression="zstd") as writer:
+    with _writer(target, schema, form) as writer:
         for part in parts:
             for batch in cur.execute(sheet.select("*"), part).to_arrow_reader(BATCH):
                 writer.write_batch(batch.cast(schema))
                 count += batch.num_rows
     return count
+
+
+def _writer(target: IO[bytes], schema: arrow.Schema, form: ExportFormat) -> Any:
+    if form is ExportFormat.ARROW:
+        return ipc.new_stream(target, schema)
+    return parquet.ParquetWriter(target, schema, compression="zstd")
 
 
 def _field(column: SheetColumn) -> arrow.Field:

@@ -1,0 +1,75 @@
+"""An endpoint: method, path, what it takes and answers. The routes, the OpenAPI document and docs/api.md follow it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from aisbench_core.model import Actor, Frozen
+from aisbench_core.tokens.token import Token
+
+if TYPE_CHECKING:
+    from aisbench_core.wiring import Core
+
+PREFIX = "/api/v1"
+
+
+class NoQuery(Frozen):
+    """An endpoint without parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall:
+    """A request that was checked: who sends it, and its parameters by the endpoint's own models."""
+
+    core: "Core"
+    token: Token
+    path: dict[str, str]
+    query: Any
+    body: Any
+    headers: Headers
+
+    @property
+    def actor(self) -> Actor:
+        """In whose name it changes something."""
+        return self.token.actor
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """`answer`: the type of the JSON that `handle` returns, unless it returns a Response of another `media_type`.
+
+    `exclusive`: takes so long that only a few are answered at once. `statuses`: those of answers that are no errors."""
+
+    method: str
+    path: str
+    summary: str
+    handle: Callable[[ApiCall], Any]
+    answer: Any = None
+    query: type[Frozen] = NoQuery
+    body: type[Frozen] | None = None
+    media_type: str = "application/json"
+    exclusive: bool = False
+    statuses: tuple[HTTPStatus, ...] = (HTTPStatus.OK,)
+    headers: tuple[str, ...] = ()
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it changes nothing."""
+        return self.method == "GET"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """An answer with another status than 200, or with headers."""
+
+    content: Any
+    status: HTTPStatus
+    headers: dict[str, str]
+
+
+Result = Response | Answered | object
+"""What `handle` returns; an object is answered as JSON with status 200."""

@@ -1,0 +1,83 @@
+"""From an HTTP request to a checked call: token, parameters and body."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, get_origin
+
+from starlette.datastructures import Headers, QueryParams
+
+from aisbench_core.api.problems import ApiError, TooLarge, WrongMediaType
+from aisbench_core.documents import parse
+from aisbench_core.errors import NotAllowed, Problem, SpecError, TokenRefused
+from aisbench_core.messages import Message
+from aisbench_core.model import Frozen
+from aisbench_core.tokens.service import Tokens
+from aisbench_core.tokens.token import Token
+
+MOST_BODY = 1024 * 1024
+
+
+def token_of(headers: Headers, tokens: Tokens) -> Token:
+    """The token of the Authorization header. Raises TokenRefused."""
+    scheme, _, text = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not text:
+        raise TokenRefused(
+            Message("this needs a token"),
+            Message("send it as `Authorization: Bearer …`; `aisbench token create` makes one"),
+        )
+    return tokens.authenticate(text.strip())
+
+
+def require_change(token: Token) -> None:
+    """Raises NotAllowed for a token that may only read."""
+    if token.read_only:
+        raise NotAllowed(
+            Message("the token {token_id} of {who} is read-only", token_id=token.token_id, who=token.name),
+            Message("use a token that was made without --read-only"),
+        )
+
+
+def query_of(model: type[Frozen], parameters: QueryParams) -> Frozen:
+    """The parameters of a query string as a value. Raises SpecError, naming the parameter."""
+    answers: dict[str, Any] = {}
+    for name in parameters:
+        values = parameters.getlist(name)
+        if _is_list(model, name):
+            answers[name] = values
+        elif len(values) > 1:
+            once = Problem(name, Message("is given more than once"), ", ".join(values)[:80])
+            raise SpecError(Message("the query"), [once])
+        else:
+            answers[name] = values[0]
+    return parse(model, answers, Message("the query"))
+
+
+def body_of(model: type[Frozen], content: bytes, headers: Headers) -> Frozen:
+    """The JSON of a body as a value. Raises ApiError, and SpecError, naming the field."""
+    declared = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if declared != "application/json":
+        raise WrongMediaType(
+            Message("the body is {found}, and must be application/json", found=declared or Message("of no type"))
+        )
+    return parse(model, _json(content), Message("the body"))
+
+
+def require_size(size: int) -> None:
+    """Raises TooLarge."""
+    if size > MOST_BODY:
+        raise TooLarge(Message("the body is longer than {most} bytes", most=MOST_BODY))
+
+
+def _json(content: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        raise ApiError(Message("the body is not JSON")) from None
+    if not isinstance(value, dict):
+        raise ApiError(Message("the body must be a JSON object"))
+    return value
+
+
+def _is_list(model: type[Frozen], name: str) -> bool:
+    field = model.model_fields.get(name)
+    return field is not None and get_origin(field.annotation) is tuple

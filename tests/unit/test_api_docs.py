@@ -1,0 +1,110 @@
+"""docs/api.md lists endpoints and errors; the OpenAPI document describes all that they take and answer."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.routing import Route
+
+from aisbench_core import errors
+from aisbench_core.api import problems
+from aisbench_core.api.app import ApiServer
+from aisbench_core.api.endpoint import PREFIX
+from aisbench_core.api.endpoints import ENDPOINTS
+from aisbench_core.api.openapi import document as openapi
+from aisbench_core.api.problems import code_of, status_of
+from aisbench_core.errors import AisbenchError, CloudError, SpecError
+from aisbench_core.messages import Message
+from aisbench_core.settings import HOME
+from aisbench_core.web.front_door import PROGRAM_PATHS
+from aisbench_core.wiring import open_core
+
+DOCUMENT = HOME / "docs" / "api.md"
+ENDPOINT_HEAD = "| method | path | what it answers |\n|---|---|---|\n"
+ERROR_HEAD = "| status | `code` | when |\n|---|---|---|\n"
+
+
+def document() -> str:
+    """docs/api.md with its tables as the code would write them."""
+    text = DOCUMENT.read_text("utf-8")
+    rows = (f"| {each.method} | `{_path(each.path)}` | {each.summary} |\n" for each in ENDPOINTS)
+    text = _with_table(text, ENDPOINT_HEAD, "".join(rows))
+    kinds = sorted(_kinds(), key=lambda kind: (int(status_of(_error(kind))), kind.__name__))
+    lines = (f"| {int(status_of(_error(kind)))} | `{code_of(_error(kind))}` | {_when(kind)} |\n" for kind in kinds)
+    return _with_table(text, ERROR_HEAD, "".join(lines))
+
+
+def _with_table(text: str, head: str, rows: str) -> str:
+    before, found, after = text.partition(head)
+    assert found, head
+    return before + head + rows + re.sub(r"\A(\|.*\n)*", "", after)
+
+
+def _path(path: str) -> str:
+    return path.replace(":int", "")
+
+
+def _kinds() -> Iterator[type[AisbenchError]]:
+    """Errors with a status of their own, and those of the API."""
+    own = (kind for kind in vars(problems).values() if isinstance(kind, type) and issubclass(kind, problems.ApiError))
+    yield from {*problems.STATUSES, *own, AisbenchError}
+
+
+def _error(kind: type[AisbenchError]) -> AisbenchError:
+    if issubclass(kind, CloudError):
+        return kind(Message("x"), operation="x")
+    return kind(Message("x"), []) if issubclass(kind, SpecError) else kind(Message("x"))
+
+
+def _when(kind: type[AisbenchError]) -> str:
+    if kind is AisbenchError:
+        return "A bug: `detail` has the number under which the server's log holds it."
+    return (kind.__doc__ or "").partition("\n")[0]
+
+
+def test_the_page_lists_every_endpoint_and_error() -> None:
+    rewrite = "from tests.unit.test_api_docs import *; DOCUMENT.write_text(document(), 'utf-8')"
+
+    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+
+
+def test_the_routes_are_the_endpoints_and_the_open_paths() -> None:
+    routes = [route for route in ApiServer(open_core).app().routes if isinstance(route, Route)]
+
+    served = {(method, route.path) for route in routes for method in route.methods or () if method != "HEAD"}
+
+    endpoints = {(each.method, PREFIX + each.path) for each in ENDPOINTS}
+    assert endpoints <= served
+    assert {path for _, path in served - endpoints} == {f"{PREFIX}/openapi.json", "/healthz", "/readyz"}
+    assert all(PROGRAM_PATHS.fullmatch(path) for _, path in served)
+
+
+def test_the_openapi_document_is_whole() -> None:
+    whole = openapi(ENDPOINTS)
+
+    references = set(_references(whole))
+    defined = {f"#/components/{kind}/{name}" for kind, each in whole["components"].items() for name in each}
+    assert references <= defined
+    assert len(references) > 30
+    operations = [operation for path in whole["paths"].values() for operation in path.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(ENDPOINTS)
+    for operation in operations:
+        assert operation["responses"]["default"] == {"$ref": "#/components/responses/Problem"}
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from _references(part)
+
+
+@pytest.mark.parametrize("kind", [errors.RunNotFound, errors.NotAllowed, errors.AuthFailed, errors.JobGone])
+def test_an_error_has_the_status_of_its_nearest_ancestor(kind: type[AisbenchError]) -> None:
+    expected = {errors.RunNotFound: 404, errors.NotAllowed: 403, errors.AuthFailed: 502, errors.JobGone: 502}
+
+    assert int(status_of(_error(kind))) == expected[kind]
