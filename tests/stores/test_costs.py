@@ -11,14 +11,12 @@ import yaml
 from aisbench_core.model import Run, RunRecord, RunSpec, RunState
 from aisbench_core.results.record import read_record, write_record
 from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.records.rows import hashed
 from tests import records as a
 from tests.actors import named
 from tests.series_bench import PROFILE, SPEC, SeriesBench
 
 HERE = BoardQuery("cn-north-9")
-
-# Of `a.record("one")`, as a version without prices computed it.
-HASH_OF_BEFORE = "6b5e68d6bd9c9e4e95e1bbeb006bf0bfc1f22d2a65276f33b5ff4dcac6cac12a"
 
 
 @pytest.fixture
@@ -159,10 +157,9 @@ def test_a_record_keeps_its_price_and_its_hash_covers_it(tmp_path: Path) -> None
     assert "runs, run one" in {damage.where for damage in warehouse.check([]).damages}
 
 
-def test_a_run_of_before_has_the_hash_that_it_had(warehouse: Warehouse) -> None:
-    warehouse.record(a.record("one"))
+def test_a_run_without_a_price_keeps_the_hash_of_a_version_without_prices() -> None:
+    before = {"run_id": "one"}
+    priced_now = {"price_per_node_hour": 2.5, "currency": "CNY"}
 
-    row = warehouse.run("one")
-
-    assert row
-    assert row.record_sha256 == HASH_OF_BEFORE
+    assert hashed(before | {"price_per_node_hour": None, "currency": ""}) == before
+    assert hashed(before | priced_now) == before | priced_now
