@@ -61,13 +61,23 @@ class HealthChecks:
 
     def check(self, profile: str = "") -> Health:
         """Send a cheap request to both services of a profile, and measure what is stored."""
-        settings = self.settings
-        services = _services(profile or settings.profile, self.connect)
-        read_only = is_read_only(settings.data_dir)
+        services = self.services(profile)
+        read_only = is_read_only(self.settings.data_dir)
         try:
-            return Health(services, self.ledger.last_beat(), _sizes(settings, self.ledger.count()), read_only)
+            return Health(services, self.ledger.last_beat(), self.sizes(self.ledger.count()), read_only)
         except AisbenchError as error:
-            return Health(services, None, _sizes(settings, None), read_only, error)
+            return Health(services, None, self.sizes(), read_only, error)
+
+    def services(self, profile: str = "") -> tuple[ServiceHealth, ...]:
+        """Send a cheap request to both services of a profile."""
+        return _services(profile or self.settings.profile, self.connect)
+
+    def sizes(self, runs: int | None = None) -> StoredSizes:
+        """What is stored; `runs`: their number, if it is known."""
+        settings = self.settings
+        free = shutil.disk_usage(settings.data_dir).free
+        warehouse = None if settings.has_team_warehouse else _size(settings.warehouse_path)
+        return StoredSizes(_size(settings.ledger_path), warehouse, runs, free)
 
 
 def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
@@ -100,12 +110,6 @@ def _probe(name: str, address: str, send: Callable[[], object]) -> ServiceHealth
     except AisbenchError as error:
         return ServiceHealth(name, address, False, None, error.sentence)
     return ServiceHealth(name, address, True, (time.perf_counter() - start) * 1000)
-
-
-def _sizes(settings: Settings, runs: int | None) -> StoredSizes:
-    free = shutil.disk_usage(settings.data_dir).free
-    warehouse = None if settings.has_team_warehouse else _size(settings.warehouse_path)
-    return StoredSizes(_size(settings.ledger_path), warehouse, runs, free)
 
 
 def _size(file: Path) -> int | None:

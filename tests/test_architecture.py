@@ -132,7 +132,13 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/api": (
-        *("aisbench_core.api", "aisbench_core.logs", "aisbench_core.preflight.rule", "aisbench_core.running.ledger"),
+        *(
+            "aisbench_core.api",
+            "aisbench_core.health",
+            "aisbench_core.logs",
+            "aisbench_core.preflight.rule",
+            "aisbench_core.running.ledger",
+        ),
         *("aisbench_core.series", "aisbench_core.statistics.summary", "aisbench_core.tokens"),
         *("aisbench_core.warehouse", "aisbench_core.web.addresses", "aisbench_core.web.front_door"),
         *("aisbench_core.wiring", *BELOW),

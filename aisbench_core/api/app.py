@@ -13,12 +13,13 @@ from pydantic import TypeAdapter
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from aisbench_core.api import health
+from aisbench_core.api import health, metrics
 from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall, Endpoint
 from aisbench_core.api.endpoints import ENDPOINTS
+from aisbench_core.api.metrics import CloudLatency, Traffic
 from aisbench_core.api.openapi import document
 from aisbench_core.api.problems import NoSuchPath, ServerBusy, WrongMethod, bug_response, problem_response
 from aisbench_core.api.requests import body_of, query_of, require_change, require_size, token_of
@@ -46,8 +47,9 @@ class ApiServer:
         self._opened: Core | None = None
         self.sessions = sessions
         self._threads = ThreadPoolExecutor(THREADS, "api")
-        self._probes = ThreadPoolExecutor(1, "api-probes")
+        self._probes = ThreadPoolExecutor(2, "api-probes")
         self._in_flight = {False: 0, True: 0}
+        self._latency = CloudLatency(self._probes)
         self.answers: dict[int, int] = {}
 
     def app(self) -> Starlette:
@@ -59,6 +61,7 @@ class ApiServer:
         ]
         routes += [
             Route(OPENAPI, self._counted(_always(whole)), methods=["GET"]),
+            Route("/metrics", self._counted(self._metrics), methods=["GET"]),
             Route("/healthz", self._counted(_always({"status": "ok"})), methods=["GET"]),
             Route("/readyz", self._counted(self._readiness), methods=["GET"]),
         ]
@@ -91,6 +94,16 @@ class ApiServer:
         query = query_of(endpoint.query, request.query_params)
         content = body_of(endpoint.body, body, request.headers) if endpoint.body else None
         return endpoint.handle(ApiCall(core, token, path, query, content, request.headers))
+
+    async def _metrics(self, request: Request) -> Response:
+        text = await self._in_thread(self._metrics_text, request)
+        return PlainTextResponse(text, media_type=metrics.MEDIA_TYPE)
+
+    def _metrics_text(self, request: Request) -> str:
+        core = self._open_core()
+        token_of(request.headers, core.tokens)
+        traffic = Traffic(self.answers, sum(self._in_flight.values()), self.sessions() if self.sessions else None)
+        return metrics.text_of(core, traffic, self._latency.last(core.health.services, core.clock()))
 
     async def _readiness(self, _: Request) -> Response:
         loop = asyncio.get_running_loop()

@@ -5,8 +5,13 @@ from collections.abc import Iterator, Mapping
 import pytest
 from playwright.sync_api import expect
 
+from aisbench_core.settings import Settings
+from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.wiring import open_core
+from tests.actors import TESTER
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow
+from tests.flow.api_process import Program
 
 MENU = [
     "Home",
@@ -78,3 +83,15 @@ def _assert_nobody_else_has_a_say(headers: Mapping[str, str]) -> None:
     assert headers["referrer-policy"] == "same-origin"
     assert "default-src 'self'" in headers["content-security-policy"]
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
+
+
+def test_an_open_page_is_counted_in_the_metrics(fresh: ConsoleProcess, window: OpenWindow) -> None:
+    core = open_core(Settings(data_dir=fresh.data_dir))
+    program = Program(fresh.url, core.tokens.create(TokenRequest(name="prometheus"), TESTER)[1].plain)
+    before = program.get("//metrics").content.decode().splitlines()
+
+    window(fresh).open("/health")
+    after = program.get("//metrics").content.decode().splitlines()
+
+    assert "aisbench_sessions 0" in before
+    assert "aisbench_sessions 1" in after

@@ -76,7 +76,7 @@ def test_the_routes_are_the_endpoints_and_the_open_paths() -> None:
 
     endpoints = {(each.method, PREFIX + each.path) for each in ENDPOINTS}
     assert endpoints <= served
-    assert {path for _, path in served - endpoints} == {f"{PREFIX}/openapi.json", "/healthz", "/readyz"}
+    assert {path for _, path in served - endpoints} == {f"{PREFIX}/openapi.json", "/metrics", "/healthz", "/readyz"}
     assert all(PROGRAM_PATHS.fullmatch(path) for _, path in served)
 
 
