@@ -102,6 +102,13 @@ def test_a_run_of_a_subscribed_algorithm_sends_both_ids(shell: CommandLine, sand
     assert f"item_version_id: {ids['item_version_id']}" in cloned
 
 
+def test_a_region_without_ai_gallery_has_no_subscribed_algorithms(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    unknown = {"code": "APIGW.0101", "message": "The API does not exist or has not been published."}
+    sandbox.faults({"service": "modelarts", "path": "/v1/aihub/", "status": 404, **unknown})
+
+    assert shell.answer("algorithms", "subscribed") == []
+
+
 def test_an_api_without_algorithms_has_no_subscribed_ones(shell: CommandLine) -> None:
     listed = shell.type("algorithms", "subscribed", "--profile", "older")
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from aisbench_core.cloud.modelarts_client import Caller
 from aisbench_core.cloud.modelarts_v2.replies import Json
+from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import SubscribedAlgorithm
 
@@ -15,10 +16,14 @@ _ALL = "/v1/aihub/subscriptions"
 
 
 def list_subscribed(caller: Caller) -> Sequence[SubscribedAlgorithm]:
-    """All versions of the newest subscriptions, newest first; a request for each subscription."""
+    """All versions of the newest subscriptions, newest first; a request for each subscription. A region without AI
+    Gallery has none."""
     query = {"content_types": "algo", "offset": 0, "limit": MOST, "sort_dir": "desc"}
     call = caller.request("GET", _ALL, {}, query)
-    entries = caller.read(Message("list subscriptions"), call, _entries)
+    try:
+        entries = caller.read(Message("list subscriptions"), call, _entries)
+    except CloudNotFound:
+        return []
     return [
         version for entry in entries for version in list_versions(caller, str(entry["subscription_id"]), _name(entry))
     ]

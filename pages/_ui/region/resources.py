@@ -64,11 +64,10 @@ def show_algorithms(profile: str) -> None:
     if algorithms is not None:
         found = search(algorithms, lambda algorithm: (algorithm.name, algorithm.algorithm_id, algorithm.description))
         show_rows(found, _algorithm_row, t("region.algorithms"))
-
-    subscribed = show_answer(core().algorithms.subscribed, profile)
-    if subscribed:
         st.subheader(t("region.subscribed"))
-        show_rows(subscribed, _subscribed_row, t("region.subscribed"), "subscribed")
+        subscribed = show_answer(core().algorithms.subscribed, profile)
+        if subscribed is not None:
+            show_rows(subscribed, _subscribed_row, t("region.subscribed"), "subscribed")
 
 
 def _subscribed_row(algorithm: SubscribedAlgorithm) -> dict[str, Any]:
