@@ -41,11 +41,14 @@ from aisbench_core.running.algorithms import Algorithms
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.ledger_tokens import TokenLedger
 from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.running.runs import Launches, Runs
+from aisbench_core.schedules.launching import ScheduledLaunches
+from aisbench_core.schedules.service import ScheduleService
 from aisbench_core.series.service import SeriesService
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
 from aisbench_core.storage import Storage, warehouse_location
@@ -108,10 +111,13 @@ class Core:
         self.series = SeriesService(
             ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs, clock
         )
+        schedules = ScheduleLedger(ledger)
+        self.schedules = ScheduleService(schedules, self.series, clock)
         self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, secrets, connect, self.series.record,
-            self.series.admission, self.notifications.tick, self.slow_share, clock,
+            self.series.admission, ScheduledLaunches(schedules, self.series, clock).tick, self.notifications.tick,
+            self.slow_share, clock,
         )  # fmt: skip
         self.annotations = AnnotationService(settings, ledger, warehouse, clock)
         self.run_names = RunNames(workloads, self.annotations)

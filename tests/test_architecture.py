@@ -11,13 +11,17 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "streamlit": frozenset({"app.py", "pages"}),
     "altair": frozenset({"pages"}),
     "apprise": frozenset({"aisbench_core/notifications"}),
+    "cronsim": frozenset({"aisbench_core/schedules"}),
     "click": frozenset({"aisbench_core/cli", "aisbench_sandbox/__main__.py"}),
     "duckdb": frozenset({"aisbench_core/warehouse"}),
     "sqlite3": frozenset(
         {
             "aisbench_core/accounts",
             "aisbench_core/mlflow",
-            *(f"aisbench_core/running/ledger{part}.py" for part in ("", "_file", "_schema", "_series", "_tokens")),
+            *(
+                f"aisbench_core/running/ledger{part}.py"
+                for part in ("", "_file", "_schedules", "_schema", "_series", "_tokens")
+            ),
         }
     ),
     "re2": frozenset({"aisbench_core/progress/patterns.py"}),
@@ -157,7 +161,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
             f"aisbench_core.{name}"
             for name in ("progress", "report", "reproducing", "rulesets", "run_names", "running", "series", "storage")
         ),
-        *(f"aisbench_core.{name}" for name in ("region_files", "region_resources", "regions")),
+        *(f"aisbench_core.{name}" for name in ("region_files", "region_resources", "regions", "schedules")),
         *(f"aisbench_core.{name}" for name in ("system", "tokens", "upstream", "warehouse")),
         *BELOW,
     ),
@@ -169,11 +173,11 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/series": (
         *("aisbench_core.authoring", "aisbench_core.job_secrets", "aisbench_core.regions", "aisbench_core.results"),
-        "aisbench_core.running",
-        "aisbench_core.series",
-        "aisbench_core.statistics",
-        "aisbench_core.warehouse",
-        "aisbench_core.preflight",
+        *(f"aisbench_core.{name}" for name in ("preflight", "running", "series", "statistics", "warehouse")),
+        *BELOW,
+    ),
+    "aisbench_core/schedules": (
+        *(f"aisbench_core.{name}" for name in ("running.ledger_schedules", "schedules", "series", "warehouse")),
         *BELOW,
     ),
     "aisbench_core/system": (
@@ -184,14 +188,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/reproducing": (
-        "aisbench_core.authoring",
-        "aisbench_core.regions",
-        "aisbench_core.reproducing",
-        "aisbench_core.running",
-        "aisbench_core.statistics.summary",
-        "aisbench_core.system",
-        "aisbench_core.warehouse",
-        "aisbench_core.preflight",
+        *(f"aisbench_core.{name}" for name in ("authoring", "preflight", "regions", "reproducing", "running")),
+        *(f"aisbench_core.{name}" for name in ("statistics.summary", "system", "warehouse")),
         *BELOW,
     ),
     "aisbench_core/diagnosing": (
@@ -205,7 +203,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/notifications": (
         *("aisbench_core.notifications", "aisbench_core.report.sentences"),
-        *("aisbench_core.running.ledger", "aisbench_core.running.ledger_outbox"),
+        *(f"aisbench_core.running.ledger{part}" for part in ("", "_outbox", "_schedules", "_series")),
         *("aisbench_core.strict_yaml", "aisbench_core.warehouse"),
         *BELOW,
     ),
@@ -223,13 +221,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/region_resources.py": ("aisbench_core.cloud.ports", "aisbench_core.regions", *BELOW),
     "aisbench_core/health.py": ("aisbench_core.cloud.ports", "aisbench_core.running.ledger", *BELOW),
     "aisbench_core/doctor": (
-        "aisbench_core.concurrent_checks",
-        "aisbench_core.cloud.addresses",
-        "aisbench_core.cloud.ports",
-        "aisbench_core.cloud.probes",
-        "aisbench_core.data_folder",
-        "aisbench_core.doctor",
-        "aisbench_core.sdk_package",
+        *(f"aisbench_core.cloud.{name}" for name in ("addresses", "ports", "probes")),
+        *(f"aisbench_core.{name}" for name in ("concurrent_checks", "data_folder", "doctor", "sdk_package")),
         *BELOW,
     ),
     "aisbench_core/concurrent_checks.py": (),
@@ -297,13 +290,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/importing": (
         "aisbench_core.authoring.workloads",
         "aisbench_core.cloud.ports",
-        "aisbench_core.importing.readers",
-        "aisbench_core.importing",
-        "aisbench_core.regions",
-        "aisbench_core.results",
-        "aisbench_core.running.run_paths",
-        "aisbench_core.running.steps",
-        "aisbench_core.warehouse",
+        *(f"aisbench_core.{name}" for name in ("importing", "regions", "results", "warehouse")),
+        *("aisbench_core.running.run_paths", "aisbench_core.running.steps"),
         *("aisbench_core.mlflow", "aisbench_core.upstream.configs.contents"),
         *BELOW,
     ),

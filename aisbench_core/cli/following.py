@@ -168,7 +168,7 @@ def explain(run_id: str, corrected: bool, as_json: bool) -> None:
 
 KINDS = (
     *("completed", "failed", "stopped", "stalled", "straggler", "alert"),
-    *("regression", "improvement", "record", "held"),
+    *("regression", "improvement", "record", "held", "skipped", "series"),
 )
 
 notify = Group(

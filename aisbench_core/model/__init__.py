@@ -81,6 +81,7 @@ from aisbench_core.model.run import (
     WayIn,
     local_actor,
 )
+from aisbench_core.model.schedule import Schedule, Timing
 from aisbench_core.model.search import Objective, ParameterSearch, Range, Sampler
 from aisbench_core.model.series import LOST, MOST_CELLS, Attempt, CellState, Series, SeriesPlan, SeriesRow, SeriesState
 from aisbench_core.model.spec import (
@@ -211,6 +212,7 @@ __all__ = [
     "RunState",
     "Sampler",
     "Scalar",
+    "Schedule",
     "Series",
     "SeriesPlan",
     "SeriesRow",
@@ -221,6 +223,7 @@ __all__ = [
     "SubscribedAlgorithm",
     "SystemStatus",
     "TaskStatus",
+    "Timing",
     "TrainResultInfo",
     "TrainingMode",
     "TrainingPoint",

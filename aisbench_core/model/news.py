@@ -23,6 +23,8 @@ class NewsKind(StrEnum):
     IMPROVEMENT = "improvement"
     RECORD = "record"
     HELD = "held"
+    SKIPPED = "skipped"
+    SERIES = "series"
 
 
 @dataclass(frozen=True, slots=True)

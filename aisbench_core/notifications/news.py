@@ -10,6 +10,8 @@ from aisbench_core.messages import Message, joined
 from aisbench_core.model import News, NewsKind, Notice, Run, RunState
 from aisbench_core.report.sentences import Side, difference_sentence
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_schedules import ScheduleLedger
+from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.boards import hardware
 from aisbench_core.warehouse.answers.histories import Outcome, TrendVerdict
@@ -28,7 +30,13 @@ _TITLES = {
     NewsKind.IMPROVEMENT: Message("Improvement"),
     NewsKind.RECORD: Message("Record broken"),
     NewsKind.HELD: Message("Held by its budget"),
+    NewsKind.SKIPPED: Message("Not launched"),
+    NewsKind.SERIES: Message("Scheduled series"),
 }
+
+
+# Their subjects are series, or schedules.
+_OF_NO_RUN = (NewsKind.HELD, NewsKind.SKIPPED, NewsKind.SERIES)
 
 
 class Newsroom:
@@ -36,15 +44,17 @@ class Newsroom:
 
     def __init__(self, ledger: Ledger, warehouse: Warehouse, cause_of: Callable[[str], Message | None]) -> None:
         self._ledger = ledger
+        self._series = SeriesLedger(ledger)
+        self._schedules = ScheduleLedger(ledger)
         self._warehouse = warehouse
         self._cause_of = cause_of
 
     def news_of(self, notice: Notice, wanted: Collection[NewsKind]) -> Iterator[News]:
         """All that a notice means, as far as somebody wants it: verdicts over a region take a moment."""
         kind = NewsKind(notice.kind)
-        run = None if kind is NewsKind.HELD else self._ledger.find(notice.subject)
+        run = None if kind in _OF_NO_RUN else self._ledger.find(notice.subject)
         row = self._row(kind, notice.subject) if run else None
-        first = _news(self._with_cause(notice, kind), kind, run, row)
+        first = _news(self._with_cause(notice, kind), kind, self._owned(notice, run), run, row)
         if kind in wanted:
             yield first
         if run is None or row is None or run.state is not RunState.COMPLETED:
@@ -57,6 +67,17 @@ class Newsroom:
     def _with_cause(self, notice: Notice, kind: NewsKind) -> Notice:
         cause = self._cause_of(notice.subject) if kind is NewsKind.FAILED else None
         return replace(notice, text=joined(": ", [part for part in (cause, notice.text) if part])) if cause else notice
+
+    def _owned(self, notice: Notice, run: Run | None) -> tuple[str, str]:
+        """Workload and person of a run, a series or a schedule, by which channels filter."""
+        if run:
+            return run.spec.workload, run.created_by
+        for schedule in self._schedules.all() if notice.kind == NewsKind.SKIPPED else ():
+            if schedule.name == notice.subject:
+                return schedule.plan.spec.workload, schedule.owner
+        for series in self._series.of([notice.subject]):
+            return series.plan.spec.workload, series.created_by
+        return "", ""
 
     def _row(self, kind: NewsKind, run_id: str) -> RunRow | None:
         try:
@@ -90,9 +111,10 @@ class Newsroom:
                 yield _retold(ended, f"{NewsKind.RECORD}:{row.run_id}", NewsKind.RECORD, text)
 
 
-def _news(notice: Notice, kind: NewsKind, run: Run | None, row: RunRow | None) -> News:
+def _news(notice: Notice, kind: NewsKind, owned: tuple[str, str], run: Run | None, row: RunRow | None) -> News:
+    workload, person = owned
     facts = {
-        "workload": run.spec.workload if run else "", "person": run.created_by if run else "",
+        "workload": workload, "person": person,
         "region": row.region if row else "", "rehearsal": bool(row and row.rehearsal),
         "model": row.model if row else "", "version": row.framework_version if row else "",
         "flavor": row.flavor if row else "", "nodes": str(row.node_count or "") if row else "",

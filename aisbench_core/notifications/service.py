@@ -145,7 +145,9 @@ class Notifications:
         base = self._settings.public_url or f"http://{self._settings.host}:{self._settings.port}"
         if not news.facts:  # a test is about no run
             page = "notifications"
-        elif news.kind is NewsKind.HELD:
+        elif news.kind is NewsKind.SKIPPED:
+            page = "series"
+        elif news.kind in (NewsKind.HELD, NewsKind.SERIES):
             page = f"series?series={news.subject}"
         else:
             page = f"live?run={news.subject}"

@@ -77,8 +77,8 @@ STATES = {
 class Following:
     """What every follower of this data folder is made of.
 
-    `record` stores an ended run; `admission` gives a function that launches the next cells of series; `notify` sends
-    the next notification. `slow_share`: as in Steps."""
+    `record` stores an ended run; `admission` gives a function that launches the next cells of series; `schedule`
+    launches series whose time has come; `notify` sends the next notification. `slow_share`: as in Steps."""
 
     settings: Settings
     ledger: Ledger
@@ -89,6 +89,7 @@ class Following:
     connect: Connect
     record: Callable[[RunRecord], None]
     admission: Callable[[], Callable[[], None]]
+    schedule: Callable[[], None]
     notify: Callable[[], None]
     slow_share: Callable[[], float | None]
     clock: Clock
@@ -132,6 +133,7 @@ class Follower:
         )  # fmt: skip
         self._collecting = Collecting(settings, ledger, connect, parts.record, clock, parts.secrets, progress)
         self._admit = parts.admission()
+        self._schedule = parts.schedule
         self._notify = parts.notify
         user, host = getpass.getuser(), socket.gethostname()
         self._who = Message("{user}@{host} (process {process})", user=user, host=host, process=os.getpid())
@@ -169,6 +171,7 @@ class Follower:
         if self._beaten is None or abs(now - self._beaten) >= timedelta(seconds=BEAT_SECONDS):
             self._ledger.beat(self._who, now)
             self._beaten = now
+        self._start("schedules", self._schedule, self._pool)
         self._start("series", self._admit, self._pool)
         self._start("notifications", self._notify, self._notifying)
         with self._guard:

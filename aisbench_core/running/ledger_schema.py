@@ -5,8 +5,8 @@ import sqlite3
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 
-# One more with every change of what follows; ledgers of 1 to 9 are of development versions.
-VERSION = 10
+# One more with every change of what follows; ledgers of 1 to 10 are of development versions.
+VERSION = 11
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -41,6 +41,12 @@ TABLES = {
     "names": "run_id text primary key, name text not null",
     # What the stall guard knows of a run; those that completed teach it how long their configuration is quiet.
     "watches": "run_id text primary key, configuration text not null, completed_at text, data text not null",
+    "schedules": "name text primary key, plan text not null, profile text not null, cron text not null,"
+    " time_zone text not null, owner text not null, created_at text not null, next_at text not null,"
+    " weekly_hours real, due_at text, series_id text not null, reported integer not null, paused integer not null,"
+    " detail text not null, version integer not null, detail_data text not null default ''",
+    # Stays when a schedule is removed: one of the same name goes on with its node hours of the week.
+    "scheduled_series": "series_id text primary key, schedule text not null, at text not null",
     # The hash stands in for the secret, which is stored nowhere.
     "tokens": "token_id text primary key, name text not null, role text not null, read_only integer not null,"
     " secret_hash text not null, created_at text not null, created_by text not null, expires_at text not null,"
@@ -64,6 +70,7 @@ INDEXES = {
     "deliveries_by_state": "deliveries (state, next_at)",
     "deliveries_by_age": "deliveries (at desc, delivery_id)",
     "watches_by_configuration": "watches (configuration, completed_at desc) where completed_at is not null",
+    "scheduled_series_by_age": "scheduled_series (schedule, at)",
     "attempts_to_launch": "attempts (series_id) where run_id = '' and cancelled = 0",
 }
 

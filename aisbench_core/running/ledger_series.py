@@ -61,6 +61,10 @@ class SeriesLedger:
             Message("`aisbench series list` lists them"),
         )
 
+    def launched_with(self, token: str) -> Series | None:
+        """The series that was stored with this token, if there is one."""
+        return next((_series(row) for row in self.ledger.rows("select * from series where token = ?", [token])), None)
+
     def listed(self) -> list[tuple[datetime, str]]:
         """Launch time and id of every series."""
         rows = self.ledger.rows("select created_at, series_id from series")

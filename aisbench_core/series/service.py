@@ -89,12 +89,8 @@ class SeriesService:
         """Store a series; the follower launches its cells. A token launches once.
 
         Raises SpecError with every error of every cell."""
-        draft = self._drafted(plan, profile)
+        draft = self.checked(plan, profile)
         plan = draft.plan
-        if draft.errors:
-            raise SpecError(
-                Message("this series cannot be launched"), [_problem(row_finding) for row_finding in draft.errors]
-            )
         now = self.clock()
         series_id = new_id("s", now)
         profile_name = self.regions.profile(profile).name
@@ -108,6 +104,15 @@ class SeriesService:
         launched = self.ledger.add(series, attempts, self._event(series_id, message, actor), token)
         self.files.keep(launched)
         return launched
+
+    def checked(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
+        """The draft of a plan that can be launched. Raises SpecError with every error of every cell."""
+        draft = self._drafted(plan, profile)
+        if draft.errors:
+            raise SpecError(
+                Message("this series cannot be launched"), [_problem(row_finding) for row_finding in draft.errors]
+            )
+        return draft
 
     def record(self, run_record: RunRecord) -> None:
         """Store a run's record; the first one of a series also stores the plan, for all who share the warehouse."""

@@ -6,8 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import RunState, Series, SeriesState
+from tests.actors import named
 from tests.console.conftest import OpenPage, drawn, texts
-from tests.series_bench import SeriesBench
+from tests.series_bench import SPEC, SeriesBench
 
 
 @pytest.fixture
@@ -360,3 +361,29 @@ def test_a_search_is_listed_with_its_trials(open_page: OpenPage, bench: SeriesBe
     searched(bench)
 
     assert "nodes\\: 1 · trials\\: 4" in texts(open_page("series"))
+
+
+def test_the_list_shows_schedules_with_their_next_time_and_turns_them_off_and_on(
+    open_page: OpenPage, bench: SeriesBench
+) -> None:
+    draft = bench.core.series.plan(SPEC, {"repeats": 2, "name": "tonight"})
+    timing = {"name": "nightly", "cron": "0 2 * * *", "time_zone": "Asia/Shanghai", "weekly_hours": 12.5}
+    schedule = bench.core.schedules.add(draft.plan, timing, "", named("ann"))
+
+    app = open_page("series")
+    shown = texts(app)
+    app.button("schedule-turn-nightly").click().run()
+
+    assert "nightly" in shown
+    assert "`0 2 * * *` · Asia/Shanghai" in shown
+    assert f"next: {schedule.next_at:%Y-%m-%d %H:%M}" in shown
+    assert "at most 12.5 node hours a week" in shown
+    assert "owner: ann" in shown
+    assert bench.core.schedules.all()[0].paused
+    app.button("schedule-turn-nightly").click().run()
+    assert not bench.core.schedules.all()[0].paused
+    assert not app.exception
+
+
+def test_without_schedules_the_list_says_nothing_of_them(open_page: OpenPage) -> None:
+    assert "Schedules" not in texts(open_page("series"))

@@ -15,7 +15,20 @@ import pytest
 from aisbench_core.access import PERMISSIONS, Permission, permitted
 from aisbench_core.access.permissions import ROLES, has_role
 from aisbench_core.errors import NotAllowed
-from aisbench_core.model import Actor, Event, Level, Role, RunState, Series, SeriesPlan, SeriesRow, WayIn, local_actor
+from aisbench_core.model import (
+    Actor,
+    Event,
+    Level,
+    Role,
+    RunState,
+    Schedule,
+    Series,
+    SeriesPlan,
+    SeriesRow,
+    WayIn,
+    local_actor,
+)
+from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.settings import HOME, Settings
 from aisbench_core.warehouse.records.saved import SavedView
@@ -141,6 +154,7 @@ def test_only_the_ways_in_say_who_acts() -> None:
         "aisbench_core/cli/core.py",
         "aisbench_core/model/run.py",
         "aisbench_core/tokens/token.py",  # of a checked token
+        "aisbench_core/schedules/launching.py",  # the follower, for whoever owns a schedule
         "aisbench_core/series/admission.py",  # the follower, for whoever launched a series
         "pages/_ui/shell/core.py",
     }
@@ -151,11 +165,16 @@ def test_only_the_ways_in_say_who_acts() -> None:
 
 @pytest.fixture
 def core(tmp_path: Path) -> Core:
-    """A core with a run, a series and a view of OWNER."""
+    """A core with a run, a series, a schedule and a view of OWNER."""
     core = open_core(Settings(data_dir=tmp_path / "data"))
     core.ledger.add(run("run-1", created_by=OWNER), launched("run-1"))
     series = Series("series-1", SeriesPlan(spec=spec()), (SeriesRow(1, "", "", spec()),), "sandbox", NOW, OWNER, None)
     SeriesLedger(core.ledger).add(series, [], launched("series-1"))
+    schedule = Schedule(
+        name="view", plan=series.plan, profile="sandbox", cron="0 2 * * *", time_zone="UTC", owner=OWNER,
+        created_at=NOW, next_at=NOW,
+    )  # fmt: skip
+    ScheduleLedger(core.ledger).add(schedule, launched(schedule.event_id))
     view = SavedView("leaderboard", "view", {"q": ("x",)}, OWNER, NOW)
     core.warehouse.saved_views.save(view, named(OWNER))
     return core

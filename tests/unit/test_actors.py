@@ -18,7 +18,7 @@ from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 
 CHANGE = re.compile(
-    r"bring|clean|collect_again|compact|create|delete|forget|keep|store_evaluations|launch|make|mark_baseline|merge|move|note|rebuild"
+    r"bring|clean|collect_again|compact|create|delete|forget|keep|store_evaluations|launch|make|mark_baseline|merge|move|note|pause|rebuild"
     r"|remember|rename|rerun|resume|revoke|save|save_keys|save_profile|state|stop|tag|take_over|unmark_baseline"
 )
 BY_THE_CORE = {

@@ -27,6 +27,7 @@ SQL = re.compile(
 SQL_PLACES = (
     "aisbench_core/running/ledger.py",
     "aisbench_core/running/ledger_file.py",
+    "aisbench_core/running/ledger_schedules.py",
     "aisbench_core/running/ledger_schema.py",
     "aisbench_core/running/ledger_outbox.py",
     "aisbench_core/running/ledger_series.py",

@@ -11,15 +11,12 @@ from aisbench_core.cli.exit_codes import NOT_ENOUGH_DATA, RUN_FAILED, YOUR_INPUT
 from aisbench_core.cli.following import wait_for_series, warn_without_follower
 from aisbench_core.cli.options import (
     Group,
-    assignments,
-    base_options,
     output_option,
     paging,
-    profile_option,
-    spec_on_all_cards,
     yaml_of,
 )
 from aisbench_core.cli.regression.commands import exit_code_of
+from aisbench_core.cli.series.planning import plan_options, planned, print_draft
 from aisbench_core.cli.series.report import (
     best_text,
     comparison_text,
@@ -37,11 +34,6 @@ if TYPE_CHECKING:
     from aisbench_core.wiring import Core
 
 
-# Those of aisbench_core/model/search.py, which --help does not load.
-SAMPLERS = ["tpe", "random"]
-OBJECTIVES = ["throughput", "time-to-accuracy", "cost"]
-HOW = ("trials", "sampler", "objective", "seed", "early_stop")
-
 series = Group(
     "series",
     help="Measure a spec several times, on one or more node counts.\n\n"
@@ -50,32 +42,7 @@ series = Group(
 
 
 @series.command("run")
-@base_options
-@profile_option
-@click.option("--nodes", "node_counts", metavar="N,N,…", help="Node counts; default: the spec's.")
-@click.option("--repeats", type=int, metavar="N", help="Runs per row; default: 3.")
-@click.option("--versions", default="", metavar="V,V,…", help="Framework versions; default: the spec's.")
-@click.option("--images", default="", metavar="V,V,…", help="Engine versions, or image addresses if the spec has one.")
-@assignments(
-    "--values", "values", form="NAME=V,V,…", help="Values of a hyperparameter, a row for each; can be repeated."
-)
-@assignments(
-    "--search",
-    "search",
-    form="NAME=LOW..HIGH",
-    help="A range of a hyperparameter to search, `LOW..HIGH log` by ratio, or V,V,…; can be repeated.",
-)
-@click.option("--trials", type=int, metavar="N", help="Runs of a search; default: 12.")
-@click.option("--sampler", type=click.Choice(SAMPLERS), help="How it chooses values; default: tpe.")
-@click.option("--objective", type=click.Choice(OBJECTIVES), help="What it makes best; default: throughput.")
-@click.option("--seed", type=int, metavar="N", help="Seed of the sampler; default: 0.")
-@click.option("--early-stop", is_flag=True, help="Stop trials of a search that have no hope left.")
-@click.option(
-    "--parallel", type=int, default=1, show_default=True, metavar="N", help="Concurrent jobs of series in the pool."
-)
-@click.option("--hours-per-run", type=float, default=1.0, show_default=True, metavar="H", help="Expected run time.")
-@click.option("--budget", type=float, metavar="H", help="Maximum number of node hours; default: no limit.")
-@click.option("--name", default="", metavar="TEXT", help="Name of the series.")
+@plan_options
 @click.option("--wait", is_flag=True, help="Wait until the series ends, and follow its runs if no follower is active.")
 @click.option("--dry-run", is_flag=True, help="Print cells, findings and estimate; launch nothing.")
 def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **arguments: Any) -> None:
@@ -87,23 +54,8 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
     --wait, the command returns when nothing is left to do; the exit code is 4 unless every cell has a valid result.
     """
     core = open_core(writing=not dry_run)
-    names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name", *HOW)
-    answers = {name: arguments.pop(name) for name in names}
-    answers |= {name: dict(arguments.pop(name)) for name in ("values", "search")}
-    spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
-    draft = core.series.plan(spec, answers, profile)
-    for found in draft.findings:
-        if dry_run or found.finding.level != "error":  # `launch` refuses a plan with errors, and prints them then
-            rows = "" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: "
-            display.message(rows + display.finding(found.finding))
-    estimate = draft.estimate
-    cost = "" if estimate.cost is None else f", about {formats.money(estimate.cost, estimate.currency)}"
-    budget = "" if draft.plan.budget is None else f" of a budget of {draft.plan.budget:g}"
-    cells = "trial" if draft.plan.search else "cell"
-    display.message(
-        f"{display.count(estimate.cells, cells)}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
-        f" {estimate.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
-    )
+    draft = planned(core, profile, arguments)
+    print_draft(draft, with_errors=dry_run)
     if dry_run:
         columns: display.Columns[SeriesRow] = {
             "row": lambda row: row.title,

@@ -7,6 +7,7 @@ import streamlit as st
 from aisbench_core.formats import number
 from aisbench_core.model import SeriesState
 from aisbench_core.series.matrix import Matrix
+from pages._ui.series.schedules import show_schedules
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
@@ -29,10 +30,11 @@ SIGNS: dict[SeriesState, tuple[str, Colour]] = {
 
 
 def show_list() -> None:
-    """One page of series."""
+    """The schedules, and one page of series."""
     with st.container(horizontal=True, vertical_alignment="center"):
         navigation.link(navigation.SERIES, t("series.new"), {"new": "1"}, icon=":material/add:")
         navigation.link(navigation.CONFIGURE, t("live.go_configure"), {})
+    show_schedules()
     total = core().series.count()
     if not total:
         st.info(t("series.none"), icon=":material/info:")

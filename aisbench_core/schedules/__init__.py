@@ -1,0 +1,1 @@
+"""Series that the follower launches by the clock."""

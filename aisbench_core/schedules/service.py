@@ -1,0 +1,85 @@
+"""Schedules: what people do with them. What the follower does is in `launching.py`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aisbench_core.access import permitted, permitted_for
+from aisbench_core.documents import parse
+from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, Clock, Event, Schedule, SeriesPlan, Timing
+from aisbench_core.running.ledger_schedules import ScheduleLedger
+from aisbench_core.schedules.cron import WHAT, next_time
+from aisbench_core.series.service import SeriesService
+
+
+def _owner(self: "ScheduleService", name: str, **_: object) -> str | None:
+    try:
+        return self.ledger.get(name).owner
+    except ConfigError:  # said by the method itself
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleService:
+    """All schedules of this console. Methods about one of them raise ConfigError if there is none of that name."""
+
+    ledger: ScheduleLedger
+    series: SeriesService
+    clock: Clock
+
+    def all(self) -> list[Schedule]:
+        """Every schedule, by name."""
+        return self.ledger.all()
+
+    def events(self, schedule: Schedule) -> list[Event]:
+        """What happened to it, oldest first."""
+        return self.series.run_ledger.events(schedule.event_id)
+
+    @permitted
+    def add(self, plan: SeriesPlan, timing: Mapping[str, Any], profile: str, actor: Actor) -> Schedule:
+        """Store a schedule of a plan that could be launched now. `timing`: the fields of Timing; None is the default.
+
+        Raises SpecError, naming the fields, and ConfigError if there is one of that name."""
+        chosen = parse(Timing, {name: value for name, value in timing.items() if value is not None}, WHAT)
+        now = self.clock()
+        first = next_time(chosen.cron, chosen.time_zone, now)
+        draft = self.series.checked(plan, profile)
+        schedule = Schedule(
+            **chosen.model_dump(), plan=draft.plan, profile=self.series.regions.profile(profile).name,
+            owner=actor.name, created_at=now, next_at=first,
+        )  # fmt: skip
+        added = Message("added: {cron}, {time_zone}", cron=chosen.cron, time_zone=chosen.time_zone)
+        self.ledger.add(schedule, self._event(schedule, added, actor))
+        return schedule
+
+    @permitted_for(_owner)
+    def pause(self, name: str, actor: Actor) -> Schedule:
+        """Launch nothing until it is resumed. Can be repeated."""
+        schedule = self.ledger.get(name)
+        if schedule.paused:
+            return schedule
+        event = self._event(schedule, Message("paused"), actor)
+        self.ledger.change(schedule, replace(schedule, paused=True), event)
+        return self.ledger.get(name)
+
+    @permitted_for(_owner)
+    def resume(self, name: str, actor: Actor) -> Schedule:
+        """Launch again from the next time on; what came meanwhile was not missed. Can be repeated."""
+        schedule = self.ledger.get(name)
+        if not schedule.paused:
+            return schedule
+        following = next_time(schedule.cron, schedule.time_zone, self.clock())
+        event = self._event(schedule, Message("resumed"), actor)
+        self.ledger.change(schedule, replace(schedule, paused=False, next_at=following), event)
+        return self.ledger.get(name)
+
+    @permitted_for(_owner)
+    def remove(self, name: str, actor: Actor) -> None:
+        """Delete a schedule. Its series stay, and one that runs goes on."""
+        schedule = self.ledger.get(name)
+        self.ledger.remove(name, self._event(schedule, Message("removed"), actor))
+
+    def _event(self, schedule: Schedule, message: Message, actor: Actor) -> Event:
+        return Event.by(actor, schedule.event_id, self.clock(), message)

@@ -1,0 +1,62 @@
+"""The schedules above the list of series: when each launches its next one, and what happened last."""
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from aisbench_core.errors import AisbenchError
+from aisbench_core.formats import number
+from aisbench_core.model import Schedule
+from pages._ui.shell import navigation
+from pages._ui.shell.core import actor, core
+from pages._ui.shell.errors import plain, show_error
+from pages._ui.shell.formats import when
+from pages._ui.shell.words import t
+
+
+def show_schedules() -> None:
+    """A card for each schedule; nothing without any."""
+    schedules = core().schedules.all()
+    if not schedules:
+        return
+    st.header(t("series.schedules"))
+    for schedule in schedules:
+        with st.container(border=True, key=f"schedule-{schedule.name}", gap="small"):
+            _show_schedule(schedule)
+    st.header(t("series.title"))
+
+
+def _show_schedule(schedule: Schedule) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        title = f"**{plain(schedule.name)}** · `{schedule.cron}` · {plain(schedule.time_zone)}"
+        st.markdown(title, width="stretch")
+        if schedule.series_id:
+            navigation.link(navigation.SERIES, t("series.schedule_last"), {"series": schedule.series_id})
+        label = t("series.schedule_resume" if schedule.paused else "series.schedule_pause")
+        icon = ":material/play_arrow:" if schedule.paused else ":material/pause:"
+        if st.button(label, key=f"schedule-turn-{schedule.name}", icon=icon):
+            _turn(schedule)
+    st.caption(" · ".join(_facts(schedule)))
+    if schedule.detail:
+        st.caption(plain(t.message(schedule.detail)))
+
+
+def _turn(schedule: Schedule) -> None:
+    """Pause it, or let it go on."""
+    change = core().schedules.resume if schedule.paused else core().schedules.pause
+    try:
+        change(schedule.name, actor())
+    except AisbenchError as error:
+        show_error(error)
+        return
+    st.rerun()
+
+
+def _facts(schedule: Schedule) -> Iterator[str]:
+    paused = t("series.schedule_paused")
+    yield paused if schedule.paused else t("series.schedule_next", at=when(schedule.next_at, "%Y-%m-%d %H:%M"))
+    yield plain(schedule.plan.name or schedule.plan.spec.workload)
+    yield plain(schedule.profile)
+    if schedule.weekly_hours is not None:
+        yield t("series.schedule_hours", hours=number(schedule.weekly_hours))
+    yield t("series.schedule_owner", who=plain(schedule.owner))
