@@ -44,6 +44,15 @@ def size_of(file: Path) -> int:
         return 0
 
 
+def state_of(file: Path) -> tuple[int, int, int]:
+    """Changes when the file is written, or replaced; zeros if there is none."""
+    try:
+        stat = file.stat()
+    except FileNotFoundError:
+        return 0, 0, 0
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
 def read_at(file: Path, start: int, size: int) -> bytes:
     """At most `size` bytes from an offset on; nothing behind the end, or if there is no file."""
     try:

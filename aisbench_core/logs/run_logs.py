@@ -1,6 +1,6 @@
 """The logs of a run: what pages and commands read."""
 
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from aisbench_core.logs.additions import Added, added
 from aisbench_core.logs.lines import Line, LineFilter
 from aisbench_core.logs.moments import moment_of
 from aisbench_core.logs.patterns import LogPattern
-from aisbench_core.logs.reading import size_of
+from aisbench_core.logs.reading import size_of, state_of
 
 EVERYTHING = LineFilter()
 
@@ -26,6 +26,10 @@ class RunLogs:
     def sizes(self, run_id: str, nodes: Collection[int] | None = None) -> dict[int, int]:
         """The bytes of each log so far."""
         return {node: size_of(file) for node, file in self._of(run_id, nodes).items()}
+
+    def revision(self, run_id: str, nodes: Collection[int] | None = None) -> Hashable:
+        """Changes with every change of a log."""
+        return tuple((node, *state_of(file)) for node, file in sorted(self._of(run_id, nodes).items()))
 
     def last(
         self, run_id: str, count: int, nodes: Collection[int] | None = None, wanted: LineFilter = EVERYTHING

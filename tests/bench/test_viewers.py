@@ -3,7 +3,6 @@
 import asyncio
 import statistics
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +43,7 @@ def growing_log(bench: Bench, run: Run) -> Iterator[None]:
     thread.join(10.0)
 
 
-@pytest.mark.parametrize("viewers", [20, 60])
+@pytest.mark.parametrize("viewers", [20, 60, 200])
 def test_a_page_of_a_running_job_is_fresh_on_many_screens(
     sandbox: SandboxProcess, tmp_path: Path, viewers: int
 ) -> None:
@@ -54,8 +53,8 @@ def test_a_page_of_a_running_job_is_fresh_on_many_screens(
     console = ConsoleProcess.start(tmp_path / "data")
     try:
         with growing_log(bench, run):
-            seen = asyncio.run(look_together(console.url, "live", {"run": run.run_id}, viewers, SECONDS))
-            all_open = time.monotonic() - SECONDS
+            looking = look_together(console.url, "live", {"run": run.run_id}, viewers, SECONDS)
+            seen, all_open = asyncio.run(looking)
     finally:
         console.stop()
     ages = sorted(age for viewer in seen for age in viewer.ages(all_open))

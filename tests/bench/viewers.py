@@ -86,8 +86,10 @@ class Viewer:
             await line.send(asked.SerializeToString())
 
 
-async def look_together(address: str, page: str, query: Mapping[str, str], count: int, seconds: float) -> list[Viewer]:
-    """So many viewers of one page, for so many seconds after all have opened it."""
+async def look_together(
+    address: str, page: str, query: Mapping[str, str], count: int, seconds: float
+) -> tuple[list[Viewer], float]:
+    """So many viewers of one page, for so many seconds after all have opened it; and when that was."""
     viewers = [Viewer(address, urlencode(query), page) for _ in range(count)]
     looking = []
     for viewer in viewers:
@@ -96,10 +98,11 @@ async def look_together(address: str, page: str, query: Mapping[str, str], count
         await asyncio.wait([looking[-1], opening], timeout=OPEN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         opening.cancel()
         assert viewer.is_open.is_set(), looking[-1]
+    all_open = time.monotonic()
     await asyncio.sleep(seconds)
     for task in looking:
         if task.done() and task.exception():
             raise AssertionError(task.exception())
         task.cancel()
     await asyncio.gather(*looking, return_exceptions=True)
-    return viewers
+    return viewers, all_open

@@ -3,10 +3,13 @@
 import streamlit as st
 
 from aisbench_core.diagnosing.cause import Cause, Confidence, Explanation, FirstError, Situation
+from aisbench_core.diagnosing.explaining import situation_of
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING
 from aisbench_core.model import FieldDifference
+from aisbench_core.progress.snapshots import RunSnapshot
 from pages._ui.configure import drafts
+from pages._ui.runs.job_details import watch_of
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain, show_error
@@ -15,12 +18,11 @@ from pages._ui.shell.words import t
 _COLOURS = {Confidence.CERTAIN: "green", Confidence.LIKELY: "blue", Confidence.POSSIBLE: "orange"}
 
 
-def show_explanation(run_id: str) -> None:
+def show_explanation(now: RunSnapshot) -> None:
     """The explanation of a run that failed or hangs; nothing for others, such as those that a person stopped."""
-    found = core().causes.explain(run_id)
-    if found.situation in (Situation.FAILED, Situation.HANGING):
+    if situation_of(now.run, now.details, watch_of(now.run)) in (Situation.FAILED, Situation.HANGING):
         with st.container(border=True, key="cause"):
-            _show(found)
+            _show(core().causes.explain(now.run.run_id))
 
 
 def _show(found: Explanation) -> None:

@@ -1,6 +1,7 @@
 """The log workbench: lines of one node or all, as they are written or around a time, and what they are filtered by."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 
 import streamlit as st
 
@@ -18,6 +19,7 @@ from pages._ui.shell.words import t
 SECONDS = 4.0
 LINES = 300
 HEIGHT = 420
+MAX_DRAWN = 32  # ends of logs, of up to some 100 kB each
 
 ALL = "all"
 LEVELS = (LogLevel.NONE, LogLevel.WARNING, LogLevel.ERROR)
@@ -65,12 +67,12 @@ def _level_title(level: LogLevel) -> str:
 
 def _lines(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter, follows: bool) -> None:
     with errors_shown():
-        view = _view(run_id, nodes, wanted)
+        view, html = _drawn(run_id, nodes, wanted)
         if view is None or not view.lines:
             st.caption(_why_empty(run_id, nodes, view))
         else:
             with st.container(height=HEIGHT, autoscroll=follows or not _is_placed()):
-                st.html(lines_html(view.lines, t("live.log"), with_nodes=nodes is None, focus=_focus()))
+                st.html(html)
             st.caption(_caption(view, nodes))
         if view:
             _show_ways(view, nodes)
@@ -83,6 +85,26 @@ def _is_placed() -> bool:
 def _focus() -> int | None:
     offset = st.query_params.get(OFFSET, "")
     return int(offset) if url.PAGE_NUMBER.fullmatch(offset) or (len(offset) < 16 and offset.isdecimal()) else None
+
+
+def _drawn(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter) -> tuple[LogView | None, str]:
+    """The lines, and how they are drawn; those at the end of a log once for everybody who follows it."""
+    if _is_placed():
+        return _drawn_view(_view(run_id, nodes, wanted), nodes)
+    chosen = None if nodes is None else tuple(nodes)
+    return _newest(core().logs.revision(run_id, nodes), run_id, chosen, wanted, (t.language, st.context.theme.type))
+
+
+@lru_cache(maxsize=MAX_DRAWN)
+def _newest(
+    _revision: Hashable, run_id: str, nodes: tuple[int, ...] | None, wanted: LineFilter, _words: Hashable
+) -> tuple[LogView | None, str]:
+    return _drawn_view(core().logs.last(run_id, LINES, nodes, wanted), nodes)
+
+
+def _drawn_view(view: LogView | None, nodes: Sequence[int] | None) -> tuple[LogView | None, str]:
+    lines = view.lines if view else ()
+    return view, lines_html(lines, t("live.log"), with_nodes=nodes is None, focus=_focus())
 
 
 def _view(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter) -> LogView | None:

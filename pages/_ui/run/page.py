@@ -10,7 +10,7 @@ from aisbench_core.errors import DamagedLedger, RunNotFound
 from aisbench_core.model import Run
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.run import answers, causes, explanation, files, health, log, parameters, result, timeline
+from pages._ui.run import answers, causes, drawings, explanation, files, health, log, parameters, result, timeline
 from pages._ui.run.snapshot import snapshot
 from pages._ui.runs import card_metrics, cards, cleaning, reproduce, scalars
 from pages._ui.runs.annotations import show_annotation_form, show_note
@@ -78,12 +78,14 @@ def _under_way(run_id: str, had_ended: bool) -> None:
         # A fragment cannot change its own pace, nor the buttons above it: the page is drawn once more.
         if now.run.state.is_terminal and not had_ended:
             st.rerun()
-        explanation.show_explanation(run_id)
+        explanation.show_explanation(now)
+        # All in one fragment: the more there are, the fewer viewers a console has time for.
+        if not now.run.state.is_terminal:
+            drawings.show_drawing(now)
+            return
         answers.show_answers(now)
         causes.show_causes(now)
-        if now.run.state.is_terminal:
-            result.show_outcome_of(run_id)
-        # In the same fragment: the more there are, the fewer viewers a console has time for.
+        result.show_outcome_of(run_id)
         timeline.show_timeline(now)
 
 

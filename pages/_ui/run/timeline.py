@@ -19,18 +19,22 @@ VISIBLE = 30  # rows that are visible at a time: two nodes without trouble have 
 def show_timeline(now: RunSnapshot) -> None:
     """Everything that is known to have happened, oldest first."""
     st.header(t("live.timeline"))
-    known = tuple(ledger_answer(core().ledger.events, now.run.run_id))
-    noted = core().annotations.of(now.run.run_id)
-    rows = now.once(("timeline", known, noted, t.language, st.context.timezone), lambda now: _rows(now, known, noted))
+    events, noted = known(now.run.run_id)
+    rows = now.once(("timeline", events, noted, t.language, st.context.timezone), lambda now: _rows(now, events, noted))
     if rows:
         show_table(rows, t("live.timeline"), widths={t("live.what"): "large"}, visible=VISIBLE)
     else:
         st.caption(t("live.no_events"))
 
 
-def _rows(now: RunSnapshot, known: Sequence[Event], noted: Annotations) -> list[dict[str, str]]:
+def known(run_id: str) -> tuple[tuple[Event, ...], Annotations]:
+    """What the console has seen of a run, and what people noted."""
+    return tuple(ledger_answer(core().ledger.events, run_id)), core().annotations.of(run_id)
+
+
+def _rows(now: RunSnapshot, seen: Sequence[Event], noted: Annotations) -> list[dict[str, str]]:
     run_id = now.run.run_id
-    events = chronological([*known, *cloud_events(run_id, now.details), *noted.timeline(run_id)])
+    events = chronological([*seen, *cloud_events(run_id, now.details), *noted.timeline(run_id)])
     return [
         {
             t("live.at"): when(event.at),
