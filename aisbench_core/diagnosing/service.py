@@ -41,6 +41,10 @@ class Causes:
     _remembered: OrderedDict[str, tuple[Hashable, Explanation]] = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
+    def situation(self, run: Run, details: JobDetails, watch: Watch | None) -> Situation:
+        """Whether there is anything to explain. Reads nothing: a page asks so of healthy runs, again and again."""
+        return situation_of(run, details, watch)
+
     def explain(self, run_id: str) -> Explanation:
         """Why a run failed or hangs. Raises RunNotFound."""
         run = self.ledger.get(run_id)

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from aisbench_core.diagnosing.cause import Cause, Confidence, Explanation, FirstError, Situation
-from aisbench_core.diagnosing.explaining import situation_of
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING
 from aisbench_core.model import FieldDifference
@@ -20,7 +19,7 @@ _COLOURS = {Confidence.CERTAIN: "green", Confidence.LIKELY: "blue", Confidence.P
 
 def show_explanation(now: RunSnapshot) -> None:
     """The explanation of a run that failed or hangs; nothing for others, such as those that a person stopped."""
-    if situation_of(now.run, now.details, watch_of(now.run)) in (Situation.FAILED, Situation.HANGING):
+    if core().causes.situation(now.run, now.details, watch_of(now.run)) in (Situation.FAILED, Situation.HANGING):
         with st.container(border=True, key="cause"):
             _show(core().causes.explain(now.run.run_id))
 
