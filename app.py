@@ -4,16 +4,14 @@ The entry script lies in pages/_ui, where it has no `pages/` folder beside it: w
 first deep link to a fresh server by running that page alone, past the entry.
 """
 
-import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from functools import cache
 
 import streamlit as st
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 from streamlit.runtime import get_instance
 from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
 
@@ -24,45 +22,12 @@ from aisbench_core.settings import load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
 from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware
 from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
+from aisbench_core.web.security_headers import SecurityHeaders
 from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
 from aisbench_core.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
 from pages._ui.shell.core import tensorboards
 from pages._ui.shell.errors import show_script_error
-
-
-class SecurityHeaders:
-    """Headers for every response: nothing is loaded from other hosts, no frames, no guessing of types."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and add the headers to the response."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        policy = content_security_policy(Headers(scope=scope).get("host", ""))
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["Content-Security-Policy"] = policy
-                headers["X-Frame-Options"] = "DENY"
-                headers["X-Content-Type-Options"] = "nosniff"
-                headers["Referrer-Policy"] = "same-origin"
-            await send(message)
-
-        await self._app(scope, receive, send_with_headers)
-
-
-def content_security_policy(host: str) -> str:
-    """The policy for pages served at `host`, with its web sockets, which older browsers do not count as 'self'."""
-    sockets = f" ws://{host} wss://{host}" if re.fullmatch(r"[A-Za-z0-9.\-_:\[\]]+", host) else ""
-    return (
-        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "  # Streamlit and Vega compile expressions
-        f"connect-src 'self' data: blob:{sockets}; object-src 'none'; base-uri 'self'; frame-ancestors 'none'"
-    )
 
 
 def front_door() -> FrontDoor:

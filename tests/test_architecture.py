@@ -144,7 +144,12 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
             "aisbench_core.running.ledger",
         ),
         *("aisbench_core.series", "aisbench_core.statistics.summary", "aisbench_core.tokens"),
-        *("aisbench_core.warehouse", "aisbench_core.web.addresses", "aisbench_core.web.front_door"),
+        *(
+            "aisbench_core.warehouse",
+            "aisbench_core.web.addresses",
+            "aisbench_core.web.front_door",
+            "aisbench_core.web.security_headers",
+        ),
         *("aisbench_core.wiring", *BELOW),
     ),
     "aisbench_core/wiring.py": (

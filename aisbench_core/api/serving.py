@@ -5,11 +5,13 @@ import socket
 from collections.abc import Callable
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from aisbench_core.api.app import ApiServer
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.web.addresses import url_of
+from aisbench_core.web.security_headers import SecurityHeaders
 from aisbench_core.wiring import open_core
 
 POLL_SECONDS = 0.01
@@ -20,7 +22,7 @@ def serve(host: str, port: int, on_ready: Callable[[str], None]) -> None:
     """Answer until interrupted; `on_ready` gets the address. Raises AisbenchError if it cannot be listened on."""
     server = uvicorn.Server(
         uvicorn.Config(
-            ApiServer(open_core).app(),
+            program_app(ApiServer(open_core)),
             ws="none",
             lifespan="off",
             log_level="warning",
@@ -32,6 +34,11 @@ def serve(host: str, port: int, on_ready: Callable[[str], None]) -> None:
     open_core()  # settings that cannot be used are an error now, not at the first request
     with _listening(host, port) as listener:
         asyncio.run(_answer(server, listener, lambda: on_ready(url_of(host, listener.getsockname()[1]))))
+
+
+def program_app(server: ApiServer) -> ASGIApp:
+    """The API with the headers that it has on the console's port."""
+    return SecurityHeaders(server.app())
 
 
 async def _answer(server: uvicorn.Server, listener: socket.socket, on_ready: Callable[[], None]) -> None:

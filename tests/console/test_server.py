@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from app import content_security_policy
+from aisbench_core.web.security_headers import content_security_policy
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -64,6 +64,8 @@ def test_every_answer_carries_the_security_headers(server: tuple["subprocess.Pop
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert "default-src 'self'" in headers["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert headers["Referrer-Policy"] == "same-origin"
+    assert headers["Cache-Control"] in ("no-store", "no-cache")
 
 
 def test_each_browser_gets_an_id_that_no_script_reads_and_keeps_it(
@@ -97,6 +99,40 @@ def test_metrics_and_the_agent_api_are_closed(server: tuple["subprocess.Popen[by
             DIRECT.open(base + path, timeout=READY_SECONDS)
         refusal.value.close()
         assert refusal.value.headers["X-Frame-Options"] == "DENY"
+
+
+def test_no_request_is_echoed_with_its_headers(server: tuple["subprocess.Popen[bytes]", str]) -> None:
+    _, base = server
+
+    for path in ("/", "/api/v1/runs"):
+        for origin in ({}, {"Origin": base}):
+            trace = urllib.request.Request(base + path, headers={"X-Mine": "canary", **origin}, method="TRACE")
+            with pytest.raises(urllib.error.HTTPError, match=r"40[135]") as refusal:
+                DIRECT.open(trace, timeout=READY_SECONDS)
+            with refusal.value as answer:
+                assert b"canary" not in answer.read()
+
+
+@pytest.mark.parametrize("path", [".git/HEAD", ".git/", "aisbench.yaml", ".streamlit/secrets.toml", "data/", "app.py"])
+def test_no_file_of_the_folder_is_served(server: tuple["subprocess.Popen[bytes]", str], path: str) -> None:
+    page = _content(f"{server[1]}/")
+    assert b"<html" in page
+
+    answers = {
+        _content(f"{server[1]}/{start}{path}") for start in ("", "static/", "app/static/", "media/", "static/../../")
+    }
+
+    assert answers <= {page, b""}  # an unknown path is the console's page, which says that there is none
+
+
+def _content(url: str) -> bytes:
+    """What an address shows; nothing if it is refused."""
+    try:
+        with DIRECT.open(url, timeout=READY_SECONDS) as answer:
+            return bytes(answer.read())
+    except urllib.error.HTTPError as refusal:
+        refusal.close()
+        return b""
 
 
 def test_an_upload_from_another_page_is_refused(server: tuple["subprocess.Popen[bytes]", str]) -> None:
