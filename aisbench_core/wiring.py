@@ -1,11 +1,8 @@
 """Composes the services; the only module that names concrete adapters."""
 
 import logging
-import os
 import threading
 from datetime import UTC, datetime
-from io import TextIOWrapper
-from logging.handlers import RotatingFileHandler
 
 from aisbench_core.access.guard import record_with
 from aisbench_core.accounts.audit import Audit
@@ -14,6 +11,7 @@ from aisbench_core.authoring.software import SoftwarePackages
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cleaning.service import Cleaning
 from aisbench_core.cloud.ports import Cloud, Connect
+from aisbench_core.console_log import ConsoleLogFile
 from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.diagnosing.service import Causes
 from aisbench_core.doctor.examination import Doctor
@@ -27,7 +25,7 @@ from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import Api, Clock
 from aisbench_core.notifications.service import Notifications
 from aisbench_core.preflight.service import Preflight
-from aisbench_core.private_files import FILE_MODE, is_read_only
+from aisbench_core.private_files import is_read_only
 from aisbench_core.progress.overview import RunOverviews
 from aisbench_core.progress.snapshots import RunSnapshots
 from aisbench_core.region_files import RegionFiles
@@ -58,9 +56,6 @@ from aisbench_core.upstream.configs.service import Configs
 from aisbench_core.upstream.packages.service import Packages
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.reading import Reader, reader
-
-LOG_BYTES = 5 * 1024 * 1024
-LOG_FILES = 3
 
 
 class Core:
@@ -225,23 +220,12 @@ class Clouds:
                 return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds, SdkV1Calls), images)
 
 
-class _LogFile(RotatingFileHandler):
-    def _open(self) -> TextIOWrapper:
-        handle = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
-        return TextIOWrapper(os.fdopen(handle, "ab"), "utf-8")  # logging closes it
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name
-        """Drop lines that a full disk has no room for: reading must still work."""
-
-
 def _log_to_file(settings: Settings) -> None:
     """Log to data/console.log."""
     log = logging.getLogger("aisbench_core")
-    if any(isinstance(handler, RotatingFileHandler) for handler in log.handlers):
+    if any(isinstance(handler, ConsoleLogFile) for handler in log.handlers):
         return
     if is_read_only(settings.data_dir):  # without a handler Python prints warnings and errors to stderr
         return
-    handler = _LogFile(settings.data_dir / "console.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    log.addHandler(handler)
+    log.addHandler(ConsoleLogFile(settings.data_dir))
     log.setLevel(logging.INFO)

@@ -110,7 +110,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.accounts.audit",
         "aisbench_core.authoring",
         *("aisbench_core.preflight", "aisbench_core.upstream"),
-        *("aisbench_core.cleaning.plans", "aisbench_core.cli"),
+        *("aisbench_core.cleaning.plans", "aisbench_core.cli", "aisbench_core.console_log"),
         *(
             "aisbench_core.diagnosing.cause",
             "aisbench_core.doctor.diagnosis",
@@ -153,7 +153,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.wiring", *BELOW),
     ),
     "aisbench_core/wiring.py": (
-        "aisbench_core.accounts",
+        *("aisbench_core.accounts", "aisbench_core.console_log"),
         *(
             f"aisbench_core.{name}"
             for name in ("annotations", "authoring", "cleaning", "cloud", "data_folder", "diagnosing", "doctor")
@@ -231,6 +231,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/concurrent_checks.py": (),
+    "aisbench_core/console_log.py": ("aisbench_core.private_files",),
     "aisbench_core/formats.py": (),
     "aisbench_core/running": (
         "aisbench_core.authoring",

@@ -35,6 +35,7 @@ from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.logs import commands as logs
 from aisbench_core.cli.regression import commands as regression
 from aisbench_core.cli.summaries import scalars, tensorboard
+from aisbench_core.console_log import NAME, ConsoleLogFormatter
 from aisbench_core.errors import AisbenchError, disk_error
 from aisbench_core.private_files import make_private_folder, private_umask
 
@@ -116,11 +117,11 @@ def _log_traceback() -> str:
     try:
         folder = load_settings().data_dir
         make_private_folder(folder)
-        file = folder / "console.log"
+        file = folder / NAME
         handler = logging.FileHandler(file, encoding="utf-8")
     except Exception:  # whatever keeps us from writing must not hide the bug
         return TRACEBACK_HINT
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    handler.setFormatter(ConsoleLogFormatter())
     logger = logging.getLogger("aisbench.cli")
     logger.propagate = False  # the root logger would print the traceback to stderr
     logger.addHandler(handler)
