@@ -1,8 +1,10 @@
 """The server object: headers on every answer, a clean start and a clean end."""
 
+import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -133,6 +135,47 @@ def _content(url: str) -> bytes:
     except urllib.error.HTTPError as refusal:
         refusal.close()
         return b""
+
+
+def test_no_page_of_another_origin_may_send_messages_to_the_consoles(
+    server: tuple["subprocess.Popen[bytes]", str],
+) -> None:
+    with DIRECT.open(f"{server[1]}/_stcore/host-config", timeout=READY_SECONDS) as answer:
+        assert json.load(answer)["allowedOrigins"] == []
+
+
+@pytest.mark.parametrize("path", ["/", "/_stcore/health", "/_stcore/host-config", "/media/none", "/healthz"])
+def test_no_page_of_another_origin_reads_an_answer(server: tuple["subprocess.Popen[bytes]", str], path: str) -> None:
+    asked = urllib.request.Request(server[1] + path, headers={"Origin": "http://other.example"})
+    try:
+        with DIRECT.open(asked, timeout=READY_SECONDS) as answer:
+            headers = answer.headers
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            headers = refusal.headers
+
+    assert headers["Content-Security-Policy"]
+    assert not [name for name in headers if name.lower().startswith("access-control-")]
+
+
+def test_no_request_hides_in_the_body_of_another(server: tuple["subprocess.Popen[bytes]", str]) -> None:
+    address = server[1].removeprefix("http://")
+    chunked_is_over = "0\r\n\r\n"
+    hidden = f"GET /_stcore/metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    body = chunked_is_over + hidden
+    both = (
+        f"GET /healthz HTTP/1.1\r\nHost: {address}\r\nContent-Length: {len(body)}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+
+    name, _, port = address.partition(":")
+    with socket.create_connection((name, int(port)), timeout=READY_SECONDS) as connection:
+        connection.sendall((both + body).encode())
+        connection.shutdown(socket.SHUT_WR)
+        answered = b"".join(iter(lambda: connection.recv(65536), b""))
+
+    # Refused as a whole, or by the length of its chunks: then the second one is a request of its own, and refused.
+    statuses = re.findall(rb"HTTP/1\.1 (\d+)", answered)
+    assert statuses in ([b"400"], [b"200", b"404"])
 
 
 def test_an_upload_from_another_page_is_refused(server: tuple["subprocess.Popen[bytes]", str]) -> None:
