@@ -201,3 +201,15 @@ def test_programs_send_no_origin_but_name_this_host(path: str) -> None:
 def test_other_paths_are_not_for_programs(path: str) -> None:
     assert refused(path=path, kind="http", method="POST") in (403, 404)
     assert refused(path="/api/v1/runs", kind="websocket", origin="http://elsewhere.example") == 403
+
+
+@pytest.mark.parametrize("name", ["x-forwarded-host", "x-forwarded-for", "forwarded", "x-real-ip", "x-original-host"])
+def test_what_a_proxy_would_add_lets_nobody_in(name: str) -> None:
+    scope = {"type": "http", "scheme": "http", "method": "GET", "path": "/", "server": ("192.0.2.1", 8501)}
+    door = FrontDoor(ConsoleNames("0.0.0.0"), network=False)  # noqa: S104  # it is refused
+
+    headers = [(b"host", HOME.encode()), (name.encode(), b"127.0.0.1"), (name.encode(), b"for=127.0.0.1")]
+
+    assert door.refusal({**scope, "headers": headers}) is not None
+    foreign = [(b"host", b"rebound.example"), (name.encode(), HOME.encode())]
+    assert door.refusal({**scope, "server": ("127.0.0.1", 8501), "headers": foreign}) is not None
