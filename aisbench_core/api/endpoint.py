@@ -39,6 +39,15 @@ class ApiCall:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestHeader:
+    """A header that an endpoint reads."""
+
+    name: str
+    pattern: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint:
     """`answer`: the type of the JSON that `handle` returns, unless it returns a Response of another `media_type`.
 
@@ -54,7 +63,12 @@ class Endpoint:
     media_type: str = "application/json"
     exclusive: bool = False
     statuses: tuple[HTTPStatus, ...] = (HTTPStatus.OK,)
-    headers: tuple[str, ...] = ()
+    headers: tuple[RequestHeader, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name in generated clients."""
+        return self.handle.__name__
 
     @property
     def is_read(self) -> bool:

@@ -23,7 +23,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     Endpoint("GET", "/runs/{run_id}/logs", "Nodes with a log, and its size", runs.list_logs, list[runs.LogSize]),
     Endpoint(
         "GET", "/runs/{run_id}/logs/{node:int}", "A node's log, whole or a range of bytes", runs.read_log,
-        media_type="application/octet-stream", headers=("Range",),
+        media_type="application/octet-stream", headers=(runs.RANGE,),
         statuses=(HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE),
     ),
     Endpoint("GET", "/events", "Events of all runs and series", runs.all_events, runs.EventPage, runs.EventsQuery),

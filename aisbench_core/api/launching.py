@@ -6,15 +6,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall
+from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall, RequestHeader
 from aisbench_core.api.problems import ApiError, KeyReused
 from aisbench_core.errors import NotAllowed
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Frozen, Role, Run, RunSpec
 from aisbench_core.preflight.rule import subject_of
 
-KEY = "Idempotency-Key"
-_KEY_FORM = re.compile(r"[\x21-\x7e]{1,200}")
+KEY = RequestHeader("Idempotency-Key", r"^[!-~]{1,200}$", required=True)
 
 
 class LaunchRequest(Frozen):
@@ -44,10 +43,10 @@ def stop(call: ApiCall) -> Run:
 
 def _token(call: ApiCall) -> str:
     """The ledger's token of a key. Keys of other names are other keys: nobody finds another's run by guessing one."""
-    key = call.headers.get(KEY, "")
-    if not _KEY_FORM.fullmatch(key):
+    key = call.headers.get(KEY.name, "")
+    if not re.fullmatch(KEY.pattern, key):
         raise ApiError(
-            Message("the header {header} is missing or not 1 to 200 visible characters", header=KEY),
+            Message("the header {header} is missing or not 1 to 200 visible characters", header=KEY.name),
             Message("send a new random value for each launch, and the same one when you try again"),
         )
     return f"api/{call.token.name}/{key}"
@@ -69,6 +68,6 @@ def _require_same(call: ApiCall, run: Run, request: LaunchRequest) -> None:
     profile = core.regions.profile(request.profile)
     if run.profile != profile.name or run.spec != subject_of(request.spec, profile, core.workloads).spec:
         raise KeyReused(
-            Message("this {header} launched another spec as run {run_id}", header=KEY, run_id=run.run_id),
+            Message("this {header} launched another spec as run {run_id}", header=KEY.name, run_id=run.run_id),
             Message("send a new random value for each launch, and the same one when you try again"),
         )

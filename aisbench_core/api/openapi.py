@@ -49,8 +49,8 @@ _PROBLEM: dict[str, Any] = {
 
 def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     """The whole document."""
-    inputs: list[_Keyed] = [(each.path, "validation", TypeAdapter(each.body)) for each in endpoints if each.body]
-    inputs += [(each.path, "serialization", TypeAdapter(each.answer)) for each in endpoints if each.answer]
+    inputs: list[_Keyed] = [(each.name, "validation", TypeAdapter(each.body)) for each in endpoints if each.body]
+    inputs += [(each.name, "serialization", TypeAdapter(each.answer)) for each in endpoints if each.answer]
     schemas, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REFERENCE)
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
@@ -72,7 +72,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
-    schema = schemas[endpoint.path, "serialization"] if endpoint.answer else {}
+    schema = schemas[endpoint.name, "serialization"] if endpoint.answer else {}
     content = {media_type: {"schema": schema} for media_type in endpoint.media_type.split(", ")}
     if not endpoint.answer:
         content = {media_type: {} for media_type in content}
@@ -82,13 +82,13 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
     if endpoint.is_read and endpoint.answer:
         responses["304"] = {"description": HTTPStatus.NOT_MODIFIED.phrase}
     operation: dict[str, Any] = {
-        "operationId": endpoint.handle.__name__,
+        "operationId": endpoint.name,
         "summary": endpoint.summary,
         "parameters": [*_parameters(endpoint)],
         "responses": {**responses, "default": {"$ref": "#/components/responses/Problem"}},
     }
     if endpoint.body:
-        body = {"application/json": {"schema": schemas[endpoint.path, "validation"]}}
+        body = {"application/json": {"schema": schemas[endpoint.name, "validation"]}}
         operation["requestBody"] = {"required": True, "content": body}
     return operation
 
@@ -97,8 +97,9 @@ def _parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
     for match in _PATH_PARAMETER.finditer(endpoint.path):
         kind = {"type": "integer", "minimum": 0} if ":int" in match[0] else {"type": "string"}
         yield {"name": match[1], "in": "path", "required": True, "schema": kind}
-    for name in endpoint.headers:
-        yield {"name": name, "in": "header", "required": name != "Range", "schema": {"type": "string"}}
+    for header in endpoint.headers:
+        text = {"type": "string", "pattern": header.pattern}
+        yield {"name": header.name, "in": "header", "required": header.required, "schema": text}
     schema = _inlined(endpoint.query.model_json_schema())
     for name, value in schema.get("properties", {}).items():
         described = {"description": value.pop("description")} if "description" in value else {}

@@ -58,7 +58,7 @@ class LeaderboardQuery(ResultQuery):
 class CompareQuery(Frozen):
     """2 to 8 runs; the others are compared with the first."""
 
-    run: Annotated[tuple[Name, ...], Field(description="A run's id; 2 to 8.")]
+    run: Annotated[tuple[Name, ...], Field(min_length=2, max_length=8, description="A run's id.")]
     by: Annotated[ComparedBy, Field(description="The runs, or the medians of their rows of the leaderboard.")] = (
         ComparedBy.RUNS
     )

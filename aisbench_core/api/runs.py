@@ -11,7 +11,7 @@ from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from aisbench_core.api.cursors import cursor_of, position_of
-from aisbench_core.api.endpoint import ApiCall
+from aisbench_core.api.endpoint import ApiCall, RequestHeader
 from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.logs.archive import parts
 from aisbench_core.logs.reading import size_of
@@ -24,7 +24,7 @@ MOST = 500
 Limit = Annotated[int, Field(ge=1, le=MOST, description="Items of a page.")]
 Cursor = Annotated[str, Field(max_length=400, description="`next` of the page before; empty: the first page.")]
 
-_RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
+RANGE = RequestHeader("Range", r"^bytes=(\d{0,15})-(\d{0,15})$", required=False)
 
 
 class RunsQuery(Frozen):
@@ -173,7 +173,7 @@ def _range(header: str, size: int) -> tuple[int, int]:
     """The first byte and the one behind the last, of `bytes=100-199`, `bytes=100-` or `bytes=-100`."""
     if not header:
         return 0, size
-    match = _RANGE.fullmatch(header.replace(" ", ""))
+    match = re.fullmatch(RANGE.pattern, header.replace(" ", ""))
     if match is None or match.groups() == ("", "") or (all(match.groups()) and int(match[2]) < int(match[1])):
         problem = Problem("Range", Message("must be one range of bytes, such as bytes=1000-"), header[:80])
         raise SpecError(Message("the request"), [problem])

@@ -2,7 +2,7 @@
 
 import io
 import json
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import pytest
@@ -202,3 +202,26 @@ def test_no_answer_and_no_file_holds_a_secret(
         assert "Traceback" not in reply.content.decode()
     logged = [file.read_bytes() for file in api_bench.core.settings.data_dir.glob("*") if file.is_file()]
     assert not any(program.token.split("_", 2)[2].encode() in content for content in logged)
+
+
+def test_a_busy_server_says_so_at_once_and_stays_healthy(
+    program: Program, api_server: ApiProcess, sandbox: SandboxProcess
+) -> None:
+    sandbox.latency(modelarts_ms=1500)
+    stranger = Program(api_server.url)
+
+    with ThreadPoolExecutor(60) as threads:
+        asked = [threads.submit(program.get, "/region/flavors") for _ in range(50)]
+        refused = next(one.result() for one in as_completed(asked) if one.result().status != 200)
+        health = stranger.get("//healthz"), stranger.get("//readyz")
+        others = sum(not one.done() for one in asked)
+        replies = [one.result() for one in asked]
+
+    problem = require_problem(refused, 503, "server-busy")
+    assert "32 requests of this kind are being answered already" in problem["detail"]
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert [reply.status for reply in health] == [200, 200]
+    assert others > 0  # they answered while the rest waited for the region
+    assert {reply.status for reply in replies} == {200, 503}
+    assert sum(reply.status == 200 for reply in replies) >= 32
+    assert program.get("/runs").status == 200
