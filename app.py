@@ -18,9 +18,10 @@ from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
 from aisbench_core.api.app import ApiServer
 from aisbench_core.api.mounting import ApiMiddleware
 from aisbench_core.private_files import private_umask
-from aisbench_core.settings import load_settings
+from aisbench_core.settings import environment, load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
 from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware
+from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity
 from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
 from aisbench_core.web.security_headers import SecurityHeaders
 from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
@@ -34,7 +35,14 @@ def front_door() -> FrontDoor:
     """Who may reach the console, by settings, Streamlit's configuration and arguments after `run app.py --`."""
     settings = load_settings()
     names = ConsoleNames(str(st.get_option("server.address") or ""), WebOrigin.parse(settings.public_url.rstrip("/")))
-    return FrontDoor(names, settings.allow_network_access_without_sign_in or SWITCH in sys.argv)
+    signed_in = settings.needs_sign_in
+    return FrontDoor(names, signed_in or settings.allow_network_access_without_sign_in or SWITCH in sys.argv)
+
+
+def identity() -> ProxyIdentity | None:
+    """Who says who somebody is, by the settings."""
+    people = open_core().people
+    return proxy_identity(load_settings(), environment(), people.is_revoked)
 
 
 @cache
@@ -64,6 +72,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Print the console's address, and follow runs while it is up, unless another process does."""
     door = front_door()
     require_permission(door.names.address, door.network)
+    identity()
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
     print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
     with private_umask(), open_core().following.in_background(), closing(uploads()), closing(tensorboards()):
@@ -77,6 +86,7 @@ app = st.App(
         Middleware(SecurityHeaders),
         Middleware(FrontDoorMiddleware, front_door=front_door),
         Middleware(ApiMiddleware, create_api=api),
+        Middleware(IdentityMiddleware, create_identity=identity),
         Middleware(TensorBoardProxy, port_of=lambda token: tensorboards().port_of(token)),
         Middleware(BrowserCookie),
         Middleware(LogDownloadMiddleware, log_files=log_files),

@@ -83,6 +83,14 @@ class NotAllowed(AisbenchError):
     """The actor lacks the role that this needs."""
 
 
+class SignedOut(AisbenchError):
+    """A session has ended, or its person's access was revoked."""
+
+
+class PersonNotFound(AisbenchError):
+    """Nobody of that name has signed in or been given a role."""
+
+
 class TokenRefused(AisbenchError):
     """A token is unknown, expired or revoked."""
 

@@ -14,10 +14,11 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, ConfigDict, Field, SecretStr
 
+from aisbench_core.access.identity import HEADER_NAME, Identity, Network, checked, networks, roles
 from aisbench_core.documents import Address, parse, parse_private, read_private, read_yaml
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
-from aisbench_core.model import Api, Frozen
+from aisbench_core.model import Api, Frozen, Role
 
 HOME = Path(__file__).resolve().parent.parent
 SECRETS_FILE = HOME / ".streamlit" / "secrets.toml"
@@ -65,6 +66,27 @@ class Settings(Frozen):
     host: Annotated[str, Field(description="Address that the console listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port of the console.")] = 8501
     allow_network_access_without_sign_in: Annotated[bool, Field(description="Let other machines connect.")] = False
+    identity: Annotated[Identity, Field(description="Who says who somebody is.")] = Identity.NONE
+    trusted_proxies: Annotated[
+        str,
+        AfterValidator(checked(networks)),
+        Field(description="Addresses or networks of that proxy, with commas."),
+    ] = ""
+    identity_user_header: Annotated[str, Field(pattern=HEADER_NAME, description="Its header with the name.")] = (
+        "X-Forwarded-User"
+    )
+    identity_groups_header: Annotated[str, Field(pattern=HEADER_NAME, description="Its header with the groups.")] = (
+        "X-Forwarded-Groups"
+    )
+    group_roles: Annotated[
+        str,
+        AfterValidator(checked(roles)),
+        Field(description="Roles of groups, such as lab-admins=admin, perf=engineer."),
+    ] = ""
+    session_idle_minutes: Annotated[
+        int, Field(ge=1, le=10080, description="An open page that nobody uses ends after this.")
+    ] = 480
+    session_hours: Annotated[int, Field(ge=1, le=168, description="An open page ends after this.")] = 24
     public_url: str = Field(
         default="", pattern=r"^(https?://[^/\s]+/?)?$", description="Address behind a reverse proxy."
     )
@@ -113,6 +135,21 @@ class Settings(Frozen):
     def summaries_most_bytes(self) -> int:
         """The limit of event files of a run in bytes."""
         return self.summaries_most_mb * 1024 * 1024
+
+    @property
+    def needs_sign_in(self) -> bool:
+        """Whether people are told apart at all."""
+        return self.identity is not Identity.NONE
+
+    @property
+    def proxy_networks(self) -> tuple[Network, ...]:
+        """Where the proxy that says who somebody is connects from."""
+        return networks(self.trusted_proxies)
+
+    @property
+    def roles_of_groups(self) -> Mapping[str, Role]:
+        """The role that each group of the proxy's gives."""
+        return roles(self.group_roles)
 
     @property
     def warehouse_path(self) -> Path:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 
 from aisbench_core.access.guard import record_with
 from aisbench_core.accounts.audit import Audit
+from aisbench_core.accounts.people import People
+from aisbench_core.accounts.sessions import Sessions
 from aisbench_core.annotations import AnnotationService
 from aisbench_core.authoring.software import SoftwarePackages
 from aisbench_core.authoring.workloads import Workloads
@@ -76,6 +78,8 @@ class Core:
         self.ledger = ledger
         self.watches = WatchLedger(ledger)
         self.audit = Audit(ledger, settings.keep_audit_days, clock)
+        self.people = People(ledger, clock)
+        self.sessions = Sessions(settings, self.people, clock)
         self.tokens = Tokens(TokenLedger(ledger), clock)
         self.warehouse = warehouse
         self.workloads = workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)

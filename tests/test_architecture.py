@@ -70,6 +70,8 @@ EVERYWHERE = ("aisbench_core.messages",)
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "app.py": tuple(f"aisbench_core.{name}" for name in ("api", "private_files", "settings", "web", "wiring")),
     "pages": (
+        "aisbench_core.access.permissions",
+        *("aisbench_core.accounts.people", "aisbench_core.accounts.sessions"),
         "aisbench_core.preflight.fixes",
         "aisbench_core.authoring.manifest",
         "aisbench_core.upstream.packages.package",
@@ -107,7 +109,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.wiring",
     ),
     "aisbench_core/cli": (
-        "aisbench_core.accounts.audit",
+        "aisbench_core.accounts",
         "aisbench_core.authoring",
         *("aisbench_core.preflight", "aisbench_core.upstream"),
         *("aisbench_core.cleaning.plans", "aisbench_core.cli", "aisbench_core.console_log"),
@@ -338,6 +340,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.changes",
         "aisbench_core.errors",
         "aisbench_core.model",
+        "aisbench_core.value_errors",
     ),
     "aisbench_core/accounts": ("aisbench_core.accounts", "aisbench_core.running.ledger", *BELOW),
     "aisbench_core/changes.py": ("aisbench_core.model",),

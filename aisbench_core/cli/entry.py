@@ -26,7 +26,7 @@ from aisbench_core.cli import (
     validity,
     warehouse,
 )
-from aisbench_core.cli.accounts import audit
+from aisbench_core.cli.accounts import audit, people
 from aisbench_core.cli.annotations import commands as annotations
 from aisbench_core.cli.api import serving as api_serving
 from aisbench_core.cli.api import tokens
@@ -104,8 +104,8 @@ for _command in (
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,
-    installation.workloads, installation.profiles, installation.health, installation.doctor, tokens.token, audit.audit,
-    serving.serve, api_serving.api,
+    installation.workloads, installation.profiles, installation.health, installation.doctor, people.people, audit.audit,
+    tokens.token, serving.serve, api_serving.api,
 ):  # fmt: skip
     main.add_command(_command)
 

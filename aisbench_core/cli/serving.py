@@ -22,7 +22,7 @@ from aisbench_core.cli.options import command
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import is_read_only, make_private_folder, require_writable
-from aisbench_core.web.addresses import SWITCH, is_loopback, require_permission, url_of
+from aisbench_core.web.addresses import FORWARDED, SWITCH, is_loopback, require_permission, url_of
 
 if TYPE_CHECKING:
     from aisbench_core.settings import Settings
@@ -53,7 +53,8 @@ def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bo
 
     settings = load_settings()
     host = host or settings.host
-    require_permission(host, network or settings.allow_network_access_without_sign_in)
+    signed_in = settings.needs_sign_in
+    require_permission(host, signed_in or network or settings.allow_network_access_without_sign_in)
     port = (settings.port if port is None else port) or _free_port(host)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: stop the children first
     family = _Family(HOME)
@@ -117,6 +118,8 @@ class _Family:
 def _start_all(
     family: _Family, settings: "Settings", sandbox: bool, host: str, port: int, switches: list[str], exposed: bool
 ) -> None:
+    from aisbench_core.settings import environment
+
     address = url_of(host, port)
     if _answers(f"{address}/_stcore/health"):
         raise AisbenchError(
@@ -130,7 +133,8 @@ def _start_all(
         before = _changed(folder / "profile.yaml")  # the sandbox writes it when it is ready
         _start_sandbox(family, settings, folder, exposed)
     console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), "--", *switches]
-    family.start(CONSOLE, console)  # starts while the sandbox does
+    # The address of a connection is the connection's, not what a header says; see aisbench_core/web/identity.py.
+    family.start(CONSOLE, console, variables={**environment(), FORWARDED: ""})  # starts while the sandbox does
     if sandbox:
         _wait_until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
     if is_read_only(settings.data_dir):
@@ -141,7 +145,7 @@ def _start_all(
     click.echo(f"AISBench console: {address}")
     if sandbox:
         display.message(f"a sandbox region is running as well: its results are {display.REHEARSALS}")
-    if not is_loopback(host):
+    if not is_loopback(host) and not settings.needs_sign_in:
         display.message(f"listening on {host} without sign-in: anyone who can reach it can launch jobs on your account")
     display.message("press Ctrl-C to stop")
 

@@ -18,6 +18,9 @@ from aisbench_core.messages import Message
 SWITCH = "--allow-network-access-without-sign-in"
 SETTING = "allow_network_access_without_sign_in"
 
+FORWARDED = "FORWARDED_ALLOW_IPS"
+"""By this variable uvicorn decides whose X-Forwarded-For replaces the address of a connection, which we must see."""
+
 
 def require_permission(address: str, allowed: bool) -> None:
     """Raise ConfigError for an address that other machines can reach, unless that was explicitly allowed."""

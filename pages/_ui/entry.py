@@ -8,8 +8,8 @@ import streamlit as st
 from aisbench_core.private_files import require_writable
 from pages._ui.layout import install_layout, scripts
 from pages._ui.search import show_search, show_search_button
-from pages._ui.shell.core import core
-from pages._ui.shell.errors import PageEnd, errors_shown
+from pages._ui.shell.core import core, default_language, ended_session
+from pages._ui.shell.errors import PageEnd, errors_shown, show_sentence
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
 from pages._ui.shell.row_keys import install_row_keys
@@ -47,7 +47,10 @@ st.set_page_config(page_icon="📊", layout="wide")
 install_layout()
 st.logo(Path(__file__).with_name("logo.svg"), size="large")
 with errors_shown():
-    choose_language(core().settings.language)
+    choose_language(default_language())
+    if error := ended_session():
+        show_sentence(error)
+        st.stop()
 page = st.navigation(every_page(), position="hidden")
 title_tab(page.title)
 with st.sidebar:

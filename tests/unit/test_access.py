@@ -152,6 +152,7 @@ def test_only_the_ways_in_say_who_acts() -> None:
 
     assert makers == {
         "aisbench_core/cli/core.py",
+        "aisbench_core/accounts/people.py",  # of somebody who signed in
         "aisbench_core/model/run.py",
         "aisbench_core/tokens/token.py",  # of a checked token
         "aisbench_core/schedules/launching.py",  # the follower, for whoever owns a schedule

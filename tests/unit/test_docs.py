@@ -24,6 +24,7 @@ PROFILE_HEAD = "| key | default | allowed | meaning |\n|---|---|---|---|\n"
 WORDS = {
     "^(en|zh)$": "`en` or `zh`",
     r"^(https?://[^/\s]+/?)?$": "`https://name`, with the port if not the default",
+    "^[A-Za-z][A-Za-z0-9-]{0,63}$": "the name of a header",
     "^[a-z0-9][a-z0-9_-]{0,39}$": "up to 40 of `a-z`, `0-9`, `-`, `_`",
     "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$": "3 to 63 of `a-z`, `0-9`, `-`, `.`",
 }

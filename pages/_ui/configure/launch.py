@@ -13,7 +13,7 @@ from aisbench_core.preflight.rule import subject_of
 from pages._ui.configure import confirmation
 from pages._ui.configure.fields import Form
 from pages._ui.shell import navigation, url
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain
 from pages._ui.shell.findings import has_errors, show_all
@@ -78,7 +78,11 @@ def show_launch(form: Form, profile: str) -> None:
         return
     st.html(READABLE_KEYS)
     icon, label = ":material/rocket_launch:", t("configure.launch")
-    if st.button(label, key="launch", type="primary", icon=icon, width="stretch", shortcut="Mod+Shift+Enter"):
+    right = right_to("Runs.launch")
+    if st.button(
+        label, key="launch", type="primary", icon=icon, width="stretch", shortcut="Mod+Shift+Enter",
+        disabled=not right.is_given, help=right.help_text,
+    ):  # fmt: skip
         LAUNCH.open(secrets.token_hex(8))
     LAUNCH.show(t("launch.title"), _confirm_launch, form.spec, profile)
 

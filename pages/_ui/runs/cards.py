@@ -8,7 +8,7 @@ import streamlit as st
 from aisbench_core.model import LINE, AlertKind, Progress, Run, RunState
 from pages._ui.runs.job_details import alert_kind
 from pages._ui.shell import navigation
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
@@ -104,7 +104,10 @@ def progress_text(run: Run, progress: Progress | None) -> str:
 
 def show_stop(run: Run, *, key: str) -> None:
     """A button that stops the run, after asking; the page calls `show_stop_dialog`, too."""
-    if run.can_stop and st.button(t("runs.stop"), key=f"stop-{key}", icon=":material/front_hand:"):
+    if not run.can_stop:
+        return
+    right, icon = right_to("Runs.stop", run.created_by), ":material/front_hand:"
+    if st.button(t("runs.stop"), key=f"stop-{key}", icon=icon, disabled=not right.is_given, help=right.help_text):
         STOPPING.open(run.run_id)
 
 

@@ -11,11 +11,10 @@ from pages._ui.runs.annotations import show_tags
 from pages._ui.runs.job_details import alert_kind, show_alert_badge
 from pages._ui.runs.validity import badge, validity_by_run
 from pages._ui.shell import navigation, url
-from pages._ui.shell.core import core, ledger_answer
+from pages._ui.shell.core import core, is_timer, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.listing import MAX_PAGES
-from pages._ui.shell.status import is_timer
 from pages._ui.shell.words import t
 
 PAGE = 20

@@ -1,15 +1,22 @@
 """The one Core of all sessions, open until the server ends, and caches of what warehouse and ledger answer."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from aisbench_core.access.permissions import PERMISSIONS, ROLES, has_role
+from aisbench_core.accounts.people import Person
+from aisbench_core.accounts.sessions import Session
+from aisbench_core.errors import SignedOut
 from aisbench_core.model import Actor, WayIn, local_actor
 from aisbench_core.tensorboards import TensorBoards
 from aisbench_core.warehouse.values import BoardQuery
 from aisbench_core.wiring import Core, open_core
+from pages._ui.shell.words import t
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,9 +27,24 @@ MAX_ANSWERS = 64
 MAX_LEDGER_ANSWERS = 256
 
 
+# Where a browser's connection has its session: on this side, so that nobody can forge or keep it.
+SESSION = "session of the person"
+
+
 @st.cache_resource(show_spinner=False)
-def core() -> Core:
+def _opened() -> Core:
     return open_core()
+
+
+def core() -> Core:
+    """The core, for who may use it. Any call raises SignedOut once the session has ended or the access was revoked."""
+    signed_in()
+    return _opened()
+
+
+def default_language() -> str:
+    """The settings' language, for what is shown before and after a session."""
+    return _opened().settings.language
 
 
 @cache
@@ -31,9 +53,62 @@ def tensorboards() -> TensorBoards:
     return TensorBoards()
 
 
+def signed_in() -> Person | None:
+    """Who uses the page; None for a console without sign-in. Raises SignedOut."""
+    opened = _opened()
+    if not opened.sessions.needs_sign_in:
+        return None
+    if SESSION not in st.session_state:
+        st.session_state[SESSION] = _begun(opened)
+    # Read once for all calls until the ledger changes; a page calls the core some hundred times.
+    person = ledger_of(opened, opened.people.current, st.session_state[SESSION].name)
+    st.session_state[SESSION] = opened.sessions.checked(st.session_state[SESSION], active=not is_timer())
+    return person
+
+
+def _begun(opened: Core) -> Session:
+    """The session of whom the proxy named when the browser connected; web/identity.py has checked the proxy."""
+    headers, settings = st.context.headers, opened.settings
+    groups = headers.get(settings.identity_groups_header) or ""
+    return opened.sessions.begin(headers.get(settings.identity_user_header) or "", groups)
+
+
+def ended_session() -> SignedOut | None:
+    """Why the page may not be used any more; None if it may."""
+    try:
+        signed_in()
+    except SignedOut as error:
+        return error
+    return None
+
+
+def is_timer() -> bool:
+    """Whether a fragment runs because its time has come or a widget in it was used, not with the whole page."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
+
+
 def actor() -> Actor:
-    """Who uses the page. The console has no sign-in, so it cannot tell people apart."""
-    return local_actor("console", WayIn.CONSOLE)
+    """Who uses the page. A console without sign-in cannot tell people apart."""
+    person = signed_in()
+    return person.acting(WayIn.CONSOLE) if person else local_actor("console", WayIn.CONSOLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """Whether a change is permitted, and the help of a button that is disabled."""
+
+    is_given: bool
+    help_text: str | None = None
+
+
+def right_to(method: str, owner: str | None = None) -> Right:
+    """The right to a method of the core; `owner`: who owns what it would change, None for what is new."""
+    who, permission = actor(), PERMISSIONS[method]
+    needed = permission.needs(of_others=owner not in (None, who.name))
+    if has_role(who, needed):
+        return Right(is_given=True)
+    return Right(is_given=False, help_text=t("menu.needs_role", role=t.message(ROLES[needed])))
 
 
 def cached(query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
@@ -61,7 +136,12 @@ def ledger_answer(query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R
     """The answer to one of the ledger's queries, read once for all sessions until the ledger changes.
 
     Arguments have to be hashable. What a person has just changed is in it: a commit changes the ledger's revision."""
-    revision = core().ledger.revision()
+    return ledger_of(core(), query, *args, **kwargs)
+
+
+def ledger_of(opened: Core, query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """The same of an opened core, before anybody has signed in."""
+    revision = opened.ledger.revision()
     if revision is None:
         return query(*args, **kwargs)
     answer: R = _ledger_answer(revision, query, *args, **kwargs)  # type: ignore[arg-type]  # lru_cache takes any hashable

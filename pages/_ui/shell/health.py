@@ -25,7 +25,7 @@ def show_console() -> None:
     """Where the console listens; as an error where others can reach it."""
     address = str(st.get_option("server.address") or EVERYWHERE)
     port = st.get_option("server.port")
-    if address in LOOPBACK:
+    if address in LOOPBACK or core().sessions.needs_sign_in:
         st.markdown(t("health.listens", address=plain(address), port=port))
     else:
         st.error(t("health.open", address=plain(address), port=port), icon=":material/lock_open:")

@@ -2,23 +2,17 @@
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from aisbench_core.access.permissions import ROLES
 from aisbench_core.private_files import is_read_only
 from pages._ui.configure.first_draft import profile_in_url
-from pages._ui.shell.core import core, ledger_answer
+from pages._ui.shell.core import core, ended_session, is_timer, ledger_answer, signed_in
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
 
 SECONDS = 10
 RESULTS_SECONDS = 30  # between two looks for new results
-
-
-def is_timer() -> bool:
-    """Whether a fragment runs because its time has come or a widget in it was used, not with the whole page."""
-    context = get_script_run_ctx()
-    return context is not None and bool(context.fragment_ids_this_run)
 
 
 def heading() -> DeltaGenerator:
@@ -60,8 +54,14 @@ def show_read_only() -> None:
 
 @st.fragment(run_every=SECONDS)
 def show_processes() -> None:
-    """Who follows the runs and when it was last seen, or how to start it; and whether a region here is gone."""
+    """Who is signed in; who follows the runs, or how to start it; and whether a region here is gone.
+
+    A session that has ended takes what the page shows with it."""
+    if is_timer() and ended_session():
+        st.rerun()
     with errors_shown():
+        if person := signed_in():
+            st.caption(t("menu.signed_in", who=plain(person.name), role=t.message(ROLES[person.role])))
         profile = profile_in_url()
         if profile and core().regions.is_down_here(profile):
             st.warning(t("menu.region_down", profile=plain(profile)), icon=":material/cloud_off:")

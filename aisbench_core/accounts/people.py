@@ -1,0 +1,187 @@
+"""People in the ledger's file: who signed in, and with which role they act."""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from aisbench_core.access import permitted
+from aisbench_core.access.permissions import ROLES
+from aisbench_core.changes import note_values
+from aisbench_core.errors import PersonNotFound, Problem, SignedOut, SpecError
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, Clock, Role, WayIn
+from aisbench_core.running.ledger import Ledger, as_text, as_time
+
+# Each sign-in would be a write, and would empty what pages have cached of the ledger.
+SEEN_EVERY = timedelta(minutes=5)
+MOST_LETTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """`given_role`: from an admin; `group_role`: from the groups of the last sign-in. The higher one counts."""
+
+    name: str
+    given_role: Role | None
+    group_role: Role | None
+    first_seen_at: datetime
+    last_seen_at: datetime
+    changed_at: datetime | None = None
+    changed_by: str = ""
+    revoked: bool = False
+
+    @property
+    def role(self) -> Role:
+        """The role in which the person acts."""
+        order = list(ROLES)
+        return max((self.given_role or Role.VIEWER, self.group_role or Role.VIEWER), key=order.index)
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether the person may change what other people may do."""
+        return self.role is Role.ADMIN and not self.revoked
+
+    def acting(self, via: WayIn) -> Actor:
+        """The person as one who changes something."""
+        order = list(ROLES)
+        return Actor(self.name, frozenset(order[: order.index(self.role) + 1]), via)
+
+
+class People:
+    """Who signed in to this console. Threads and processes may share it."""
+
+    def __init__(self, ledger: Ledger, clock: Clock) -> None:
+        self._ledger = ledger
+        self._clock = clock
+
+    def sign_in(self, name: str, group_role: Role | None) -> Person:
+        """The person of a checked sign-in; a new one is a viewer. Raises SignedOut if the access was revoked."""
+        person, now = self.find(name), self._clock()
+        if person is None or person.group_role is not group_role or now - person.last_seen_at >= SEEN_EVERY:
+            person = self._seen(name, group_role, now)
+        return _active(person)
+
+    def current(self, name: str) -> Person:
+        """The person now. Raises SignedOut if the access was revoked since the sign-in."""
+        person = self.find(name)
+        if person is None:
+            raise SignedOut(Message("{who} is not known to this console any more", who=name), _AGAIN)
+        return _active(person)
+
+    def find(self, name: str) -> Person | None:
+        """A person by name; None if there is none."""
+        found = self._ledger.rows("select * from people where name = ?", [name])
+        return _person_of(found[0]) if found else None
+
+    def is_revoked(self, name: str) -> bool:
+        """Whether somebody's access was revoked."""
+        person = self.find(name)
+        return person is not None and person.revoked
+
+    @permitted
+    def all(self, actor: Actor) -> list[Person]:  # noqa: ARG002  # the guard's
+        """Everybody, by name."""
+        return [_person_of(row) for row in self._ledger.rows("select * from people order by name")]
+
+    @permitted
+    def set_role(self, person: str, role: Role, actor: Actor) -> Person:
+        """Give a role, also to somebody who has not signed in yet or whose access was revoked.
+
+        Raises SpecError for an invalid name, or if no admin would be left."""
+        _check_name(person)
+        now = self._clock()
+        with self._ledger.transaction() as con:
+            before = _row(con, person)
+            start = before or Person(person, None, None, now, now)
+            after = replace(start, given_role=role, revoked=False, changed_at=now, changed_by=actor.name)
+            note_values(_described(before), _described(after))
+            _store(con, after)
+            _require_admin(con, before)
+        return after
+
+    @permitted
+    def revoke(self, person: str, actor: Actor) -> Person:
+        """End somebody's access; open pages end within a minute. Raises PersonNotFound; SpecError for the last one."""
+        with self._ledger.transaction() as con:
+            before = _row(con, person)
+            if before is None:
+                raise PersonNotFound(
+                    Message("there is nobody named {name!r}", name=person), Message("`aisbench people list` lists them")
+                )
+            after = replace(before, revoked=True, changed_at=self._clock(), changed_by=actor.name)
+            note_values(_described(before), _described(after))
+            _store(con, after)
+            _require_admin(con, before)
+        return after
+
+    def _seen(self, name: str, group_role: Role | None, now: datetime) -> Person:
+        _check_name(name)
+        with self._ledger.transaction() as con:
+            start = _row(con, name) or Person(name, None, group_role, now, now)
+            person = replace(start, group_role=group_role, last_seen_at=now)
+            _store(con, person)
+        return person
+
+
+_AGAIN = Message("ask an admin for access, then reload the page")
+
+
+def _active(person: Person) -> Person:
+    if person.revoked:
+        raise SignedOut(Message("the access of {who} was revoked", who=person.name), _AGAIN)
+    return person
+
+
+def _check_name(name: str) -> None:
+    if not name.isprintable() or not name.strip() or name != name.strip() or len(name) > MOST_LETTERS:
+        problem = Message("must have 1 to {most} printable characters, and no space at either end", most=MOST_LETTERS)
+        raise SpecError(Message("the person"), [Problem("name", problem, repr(name)[:MOST_LETTERS])])
+
+
+def _require_admin(con: sqlite3.Connection, before: Person | None) -> None:
+    """Raise SpecError if a change has left nobody who could undo it; the transaction is rolled back then."""
+    if before is None or not before.is_admin:
+        return
+    if not any(_person_of(row).is_admin for row in con.execute("select * from people")):
+        problem = Message("is the last admin")
+        hint = Message("make somebody else an admin first")
+        raise SpecError(Message("the person"), [Problem("name", problem, before.name)], hint)
+
+
+def _described(person: Person | None) -> str:
+    if person is None:
+        return ""
+    return "revoked" if person.revoked else str(person.role)
+
+
+def _row(con: sqlite3.Connection, name: str) -> Person | None:
+    row = con.execute("select * from people where name = ?", [name]).fetchone()
+    return _person_of(row) if row else None
+
+
+def _store(con: sqlite3.Connection, person: Person) -> None:
+    row = {
+        "name": person.name, "role": person.given_role or "", "group_role": person.group_role or "",
+        "first_seen_at": as_text(person.first_seen_at), "last_seen_at": as_text(person.last_seen_at),
+        "changed_at": as_text(person.changed_at) if person.changed_at else None,
+        "changed_by": person.changed_by, "revoked": int(person.revoked),
+    }  # fmt: skip
+    names = ", ".join(row)
+    con.execute(f"insert or replace into people ({names}) values ({_marks(row)})", [*row.values()])  # noqa: S608  # ours
+
+
+def _marks(row: Iterable[str]) -> str:
+    return ", ".join("?" for _ in row)
+
+
+def _person_of(row: sqlite3.Row) -> Person:
+    return Person(
+        row["name"], _role(row["role"]), _role(row["group_role"]),
+        as_time(row["first_seen_at"]), as_time(row["last_seen_at"]),
+        as_time(row["changed_at"]) if row["changed_at"] else None, row["changed_by"], bool(row["revoked"]),
+    )  # fmt: skip
+
+
+def _role(text: str) -> Role | None:
+    return Role(text) if text else None

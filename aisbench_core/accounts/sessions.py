@@ -1,0 +1,58 @@
+"""Sessions of people who signed in: each is checked whenever a page calls the core."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from aisbench_core.access.permissions import ROLES
+from aisbench_core.accounts.people import People
+from aisbench_core.errors import SignedOut
+from aisbench_core.messages import Message
+from aisbench_core.model import Clock
+from aisbench_core.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A person's open page. It lives in this process, never in the browser; a reload begins another one."""
+
+    name: str
+    began_at: datetime
+    active_at: datetime
+
+
+class Sessions:
+    """Begins and checks sessions."""
+
+    def __init__(self, settings: Settings, people: People, clock: Clock) -> None:
+        self._settings = settings
+        self._people = people
+        self._clock = clock
+
+    @property
+    def needs_sign_in(self) -> bool:
+        """Whether people are told apart at all."""
+        return self._settings.needs_sign_in
+
+    def begin(self, name: str, groups: str) -> Session:
+        """A session of somebody whom the proxy named, with groups that commas separate.
+
+        Raises SignedOut if the access was revoked, or nobody was named."""
+        name, known = name.strip(), self._settings.roles_of_groups
+        if not name:
+            raise SignedOut(Message("the proxy named nobody"), Message("sign in there, then reload the page"))
+        roles = [known[group.strip()] for group in groups.split(",") if group.strip() in known]
+        person = self._people.sign_in(name, max(roles, key=list(ROLES).index) if roles else None)
+        return Session(person.name, self._clock(), self._clock())
+
+    def checked(self, session: Session, *, active: bool) -> Session:
+        """The session as of now; `active`: whether the person did something, no timer. Raises SignedOut after its end.
+
+        Whether the person still has access is `People.current`, which callers may keep until the ledger changes."""
+        now = self._clock()
+        idle = timedelta(minutes=self._settings.session_idle_minutes)
+        whole = timedelta(hours=self._settings.session_hours)
+        if now - session.active_at > idle or now - session.began_at > whole:
+            raise SignedOut(
+                Message("the session of {who} has ended", who=session.name), Message("reload the page to go on")
+            )
+        return replace(session, active_at=now) if active else session

@@ -1,0 +1,67 @@
+"""`aisbench people`: who may do what on a console with sign-in."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from aisbench_core.cli import display
+from aisbench_core.cli.core import actor, open_core
+from aisbench_core.cli.options import Group, yes_option
+
+if TYPE_CHECKING:
+    from aisbench_core.accounts.people import Person
+
+# Those of aisbench_core/model/run.py, which --help does not load.
+ROLES = ("viewer", "engineer", "lead", "admin")
+
+people = Group("people", help="List people, give them roles, and revoke their access.")
+
+
+@people.command("list")
+def list_(as_json: bool) -> None:
+    """List everybody who signed in or was given a role."""
+    everybody = open_core(writing=False).people.all(actor())
+    display.result([_answer(one) for one in everybody], as_json, lambda: display.table_of(everybody, COLUMNS))
+
+
+@people.command()
+@click.argument("name")
+@click.argument("role", type=click.Choice(ROLES))
+def set_role(name: str, role: str, as_json: bool) -> None:
+    """Give somebody a role, also before the first sign-in, or again after the access was revoked.
+
+    A group of the sign-in may give a higher one, which counts then.
+    """
+    from aisbench_core.model import Role
+
+    person = open_core(writing=True).people.set_role(name, Role(role), actor())
+    display.result(_answer(person), as_json, lambda: f"{person.name}  {person.role}")
+    if person.role != role:
+        display.message(f"a group of {name} gives the role {person.role}, which counts")
+
+
+@people.command()
+@click.argument("name")
+@yes_option
+def revoke(name: str, yes: bool, as_json: bool) -> None:
+    """Revoke somebody's access: open pages end within a minute. Tokens are revoked by `aisbench token revoke`."""
+    core = open_core(writing=True)
+    if not yes:
+        click.confirm(f"revoke the access of {name}?", abort=True, err=True)
+    person = core.people.revoke(name, actor())
+    display.result(_answer(person), as_json, lambda: f"{person.name}  revoked")
+
+
+COLUMNS: "display.Columns[Person]" = {
+    "name": lambda one: one.name,
+    "role": lambda one: "revoked" if one.revoked else str(one.role),
+    "given": lambda one: one.given_role or "",
+    "by group": lambda one: one.group_role or "",
+    "last seen": lambda one: display.local_time(one.last_seen_at),
+    "changed": lambda one: display.local_time(one.changed_at),
+    "by": lambda one: one.changed_by,
+}
+
+
+def _answer(person: "Person") -> dict[str, object]:
+    return {**display.as_dict(person), "role": person.role}

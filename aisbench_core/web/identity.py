@@ -1,0 +1,100 @@
+"""Lets nobody in whom the reverse proxy does not name: its headers count from named addresses only.
+
+Every request is checked, before Streamlit and the console's own endpoints get it. Whoever connects from elsewhere is
+refused, whatever headers are sent, so that nobody can pose as somebody.
+"""
+
+import ipaddress
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
+from aisbench_core.settings import Settings
+from aisbench_core.web.addresses import FORWARDED
+
+HEALTH = "/_stcore/health"
+"""Answered without sign-in: it only says "ok". Programs come before, with tokens, which the API checks itself."""
+
+NOT_THE_PROXY = "The console answers only through its proxy (trusted_proxies in docs/settings.md)."
+NO_NAME = "The proxy named nobody: sign in there."
+REVOKED = "Your access to this console was revoked. Ask an admin."
+
+
+@dataclass(frozen=True)
+class ProxyIdentity:
+    """Whom a request is from. `is_revoked`: whether a person's access was revoked."""
+
+    proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
+    user_header: str
+    is_revoked: Callable[[str], bool]
+
+    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """HTTP status and message for a refused request; None if it passes."""
+        if scope["path"] == HEALTH:
+            return None
+        client = scope.get("client")
+        if not client or not self._is_proxy(client[0]):
+            return 403, NOT_THE_PROXY
+        names = Headers(scope=scope).getlist(self.user_header)
+        if len(names) != 1 or not names[0].strip():
+            return 401, NO_NAME
+        return (403, REVOKED) if self.is_revoked(names[0].strip()) else None
+
+    def _is_proxy(self, host: str) -> bool:
+        try:
+            address = ipaddress.ip_address(host)
+        except ValueError:
+            return False
+        mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+        return any((mapped or address) in network for network in self.proxies)
+
+
+def proxy_identity(
+    settings: Settings, variables: Mapping[str, str], is_revoked: Callable[[str], bool]
+) -> ProxyIdentity | None:
+    """The identity that the settings ask for; None for a console without sign-in.
+
+    Raises ConfigError if no proxy is named, or if uvicorn would replace the address of a connection by what it says."""
+    if not settings.needs_sign_in:
+        return None
+    if not settings.proxy_networks:
+        raise ConfigError(
+            Message("identity: proxy needs trusted_proxies: the addresses from which the proxy connects"),
+            Message("name them in the settings, such as trusted_proxies: 10.0.0.2"),
+        )
+    if variables.get(FORWARDED) != "":
+        raise ConfigError(
+            Message("with identity: proxy, {variable} must be set, and empty", variable=FORWARDED),
+            Message("start the console with `aisbench serve`, which sets it"),
+        )
+    return ProxyIdentity(settings.proxy_networks, settings.identity_user_header, is_revoked)
+
+
+class IdentityMiddleware:
+    """Answers refused requests, and passes others to the app."""
+
+    def __init__(self, app: ASGIApp, create_identity: Callable[[], ProxyIdentity | None]) -> None:
+        self._app = app
+        self._create_identity = create_identity
+
+    @cached_property
+    def _identity(self) -> ProxyIdentity | None:
+        return self._create_identity()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse or pass a request; a web socket is refused before it is accepted."""
+        is_request = scope["type"] in ("http", "websocket")
+        refusal = self._identity.refusal(scope) if is_request and self._identity else None
+        if refusal is None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal[1]})
+        else:
+            status, message = refusal
+            await PlainTextResponse(f"{message}\n", status)(scope, receive, send)

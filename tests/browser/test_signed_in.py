@@ -1,0 +1,148 @@
+"""A console behind a reverse proxy that says who somebody is: by page, deep link and stale tab, and past the proxy."""
+
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import cast
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from aisbench_core.accounts.audit import AuditQuery
+from aisbench_core.model import Role
+from aisbench_core.settings import Settings
+from aisbench_core.wiring import Core, open_core
+from tests.actors import TESTER
+from tests.browser.conftest import QUICK
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.reverse_proxy import ADDRESS, COOKIE, ReverseProxy
+from tests.browser.visit import OpenWindow, Visit
+from tests.sandbox_process import SandboxProcess
+
+OUT_MS = 60_000
+"""Within this time a revoked person is out of an open page."""
+
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@pytest.fixture(scope="module")
+def console(region: SandboxProcess) -> Iterator[ConsoleProcess]:
+    """A console that lets nobody in but through the proxy."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORWARDED_ALLOW_IPS", "")
+        process = ConsoleProcess.start(
+            region.data_dir.parent, identity="proxy", trusted_proxies=ADDRESS, group_roles="perf=engineer", **QUICK
+        )
+    yield process
+    process.stop()
+
+
+@pytest.fixture(scope="module")
+def proxy(console: ConsoleProcess) -> Iterator[ReverseProxy]:
+    """The proxy before it; `eve` is of the group whose members are engineers."""
+    proxy = ReverseProxy(urlsplit(console.url).port or 0, {"eve": "perf"})
+    proxy.start()
+    yield proxy
+    proxy.stop()
+
+
+class Proxied:
+    """What a window opens instead of the console: the proxy's address, and what the console said."""
+
+    def __init__(self, proxy: ReverseProxy, console: ConsoleProcess) -> None:
+        self.url = proxy.url
+        self._console = console
+
+    @property
+    def said(self) -> str:
+        """Everything that the console wrote."""
+        return self._console.said
+
+
+@pytest.fixture
+def core(console: ConsoleProcess) -> Core:
+    """The console's core in a shell of its machine."""
+    return open_core(Settings(data_dir=console.data_dir))
+
+
+def enter(window: OpenWindow, proxy: ReverseProxy, console: ConsoleProcess, name: str) -> Visit:
+    """A window of somebody who has signed in at the proxy."""
+    visit = window(cast("ConsoleProcess", Proxied(proxy, console)))
+    visit.page.context.add_cookies([{"name": COOKIE, "value": name, "url": proxy.url}])
+    return visit
+
+
+def refused(url: str, **headers: str) -> tuple[int, str]:
+    """Status and text of a refused request."""
+    request = urllib.request.Request(url, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    with pytest.raises(urllib.error.HTTPError) as error:
+        _DIRECT.open(request, timeout=30)
+    with error.value as answer:
+        return error.value.code, answer.read().decode()
+
+
+def test_past_the_proxy_nobody_gets_in_whatever_headers_say(console: ConsoleProcess, proxy: ReverseProxy) -> None:
+    spoofed = {"X_Forwarded_User": "root", "X_Forwarded_For": ADDRESS}
+
+    for path in ("/", "/runs", "/_stcore/host-config", "/static/index.html", "/tensorboard/token/"):
+        assert refused(console.url + path, **spoofed)[0] == 403
+
+    status, text = refused(proxy.url + "/runs", X_Forwarded_User="root")
+    assert (status, text) == (401, "The proxy named nobody: sign in there.\n")
+    with _DIRECT.open(f"{console.url}/_stcore/health", timeout=30) as answer:
+        assert answer.read() == b"ok"
+
+
+def test_a_viewer_launches_by_no_page_link_or_stale_tab(
+    console: ConsoleProcess, proxy: ReverseProxy, window: OpenWindow, core: Core
+) -> None:
+    core.people.set_role("vic", Role.VIEWER, TESTER)
+    visit = enter(window, proxy, console, "vic")
+
+    visit.open("/configure")  # the deep link that was asked for
+    expect(visit.page).to_have_url(f"{proxy.url}/configure")
+    expect(visit.page.get_by_text("Signed in: vic, viewer")).to_be_visible()
+    expect(visit.keyed("launch").get_by_role("button")).to_be_disabled()
+
+    core.people.set_role("vic", Role.ENGINEER, TESTER)
+    visit.reload()
+    visit.keyed("launch").get_by_role("button").click()
+    confirm = visit.keyed("launch-yes").get_by_role("button")
+    expect(confirm).to_be_enabled()
+    before = core.ledger.count()
+    core.people.set_role("vic", Role.VIEWER, TESTER)
+    confirm.click()  # in a tab that still shows what an engineer may do
+
+    expect(visit.page.get_by_text("needs the role engineer, and vic has viewer")).to_be_visible()
+    assert core.ledger.count() == before
+    refusals = core.audit.entries(AuditQuery(who="vic", outcome="refused"), TESTER)
+    assert [(entry.act.change, entry.act.role) for entry in refusals] == [("run.launch", "viewer")]
+    assert visit.troubles() == []
+
+
+def test_an_engineer_by_group_launches_and_is_named(
+    console: ConsoleProcess, proxy: ReverseProxy, window: OpenWindow, core: Core
+) -> None:
+    visit = enter(window, proxy, console, "eve")
+
+    run_id = visit.launch_draft()
+
+    assert core.ledger.get(run_id).created_by == "eve"
+    core.runs.stop(run_id, TESTER)
+
+
+def test_whoever_is_revoked_is_out_of_an_open_page_within_a_minute(
+    console: ConsoleProcess, proxy: ReverseProxy, window: OpenWindow, core: Core
+) -> None:
+    core.people.set_role("max", Role.LEAD, TESTER)
+    visit = enter(window, proxy, console, "max")
+    visit.open("/runs")
+
+    core.people.revoke("max", TESTER)  # the page is not touched any more
+
+    expect(visit.page.get_by_text("the access of max was revoked")).to_be_visible(timeout=OUT_MS)
+    expect(visit.page.get_by_role("heading", level=1)).to_have_count(0)
+    answer = visit.page.goto(f"{proxy.url}/runs")
+    assert answer
+    assert answer.status == 403

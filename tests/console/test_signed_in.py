@@ -1,0 +1,151 @@
+"""Pages of a console with sign-in: who uses them, and what each role may do, whatever the page shows."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from aisbench_core.accounts.audit import AuditQuery
+from aisbench_core.accounts.sessions import Session
+from aisbench_core.model import Role
+from aisbench_core.wiring import Core, open_core
+from pages._ui.shell.core import SESSION
+from tests.actors import TESTER
+from tests.console.conftest import OpenPage, texts
+from tests.console.seeds import ACTIVE_RUN
+
+SignIn = Callable[..., AppTest]
+
+
+@pytest.fixture
+def proxied(used: Path, monkeypatch: pytest.MonkeyPatch) -> Core:
+    """A used console behind a proxy; `ann` launched nothing that is there."""
+    assert used.exists()
+    monkeypatch.setenv("AISBENCH_IDENTITY", "proxy")
+    monkeypatch.setenv("AISBENCH_TRUSTED_PROXIES", "127.0.0.1")
+    return open_core()
+
+
+@pytest.fixture
+def sign_in(proxied: Core, open_page: OpenPage) -> SignIn:
+    """Open a page as somebody with a role, as the proxy would say."""
+
+    def opened(page: str, role: Role, name: str = "ann", **query: str) -> AppTest:
+        proxied.people.set_role(name, role, TESTER)
+        return as_person(open_page(page, **query), name)
+
+    return opened
+
+
+def as_person(app: AppTest, name: str, began: datetime | None = None) -> AppTest:
+    """The same page with the session of somebody."""
+    now = began or datetime.now(UTC)
+    app.session_state[SESSION] = Session(name, now, now)
+    return app.run()
+
+
+def test_who_is_named_by_nobody_sees_nothing_of_the_console(proxied: Core, open_page: OpenPage) -> None:
+    assert proxied.sessions.needs_sign_in
+
+    app = open_page("runs")
+
+    assert "the proxy named nobody" in texts(app)
+    assert list(app.title) == []
+    assert list(app.dataframe) == []
+
+
+def test_the_menu_says_who_is_signed_in_and_in_which_role(sign_in: SignIn) -> None:
+    app = sign_in("leaderboard", Role.LEAD)
+
+    assert "Signed in: ann, lead" in texts(app)
+
+
+def test_a_viewer_sees_a_launch_button_that_says_what_it_needs(sign_in: SignIn, proxied: Core) -> None:
+    app = sign_in("configure", Role.VIEWER)
+    button = app.button(key="launch")
+
+    assert button.disabled
+    assert button.help == "Needs the role engineer; an admin can give it."
+    proxied.people.set_role("ann", Role.ENGINEER, TESTER)
+    assert not app.run().button(key="launch").disabled
+
+
+def test_a_viewer_who_brings_the_question_along_launches_nothing(sign_in: SignIn, proxied: Core) -> None:
+    app = sign_in("configure", Role.VIEWER)
+    before = proxied.ledger.count()
+
+    app.session_state["launch-question"] = "a question that no button asked"
+    app.run()
+    app.button(key="launch-yes").click().run()
+
+    assert proxied.ledger.count() == before
+    assert "needs the role engineer" in texts(app).replace("\\", "")
+    (refused,) = proxied.audit.entries(AuditQuery(outcome="refused"), TESTER)
+    assert (refused.act.who, refused.act.role, refused.act.change, refused.act.via) == (
+        *("ann", "viewer", "run.launch", "console"),
+    )
+
+
+def test_who_is_demoted_while_a_page_is_open_launches_nothing_from_it(sign_in: SignIn, proxied: Core) -> None:
+    app = sign_in("configure", Role.ENGINEER)
+    app.button(key="launch").click().run()
+    before = proxied.ledger.count()
+
+    proxied.people.set_role("ann", Role.VIEWER, TESTER)
+    app.button(key="launch-yes").click().run()
+
+    assert proxied.ledger.count() == before
+    assert "needs the role engineer" in texts(app).replace("\\", "")
+
+
+def test_an_engineer_launches_under_the_own_name(sign_in: SignIn, proxied: Core) -> None:
+    app = sign_in("configure", Role.ENGINEER)
+    app.button(key="launch").click().run()
+    app.button(key="launch-yes").click().run()
+
+    assert proxied.ledger.page(limit=1)[0].created_by == "ann"
+
+
+@pytest.mark.parametrize(("role", "name", "may"), [
+    (Role.ENGINEER, "eve", False), (Role.ENGINEER, "owner", True), (Role.LEAD, "eve", True),
+])  # fmt: skip
+def test_only_the_owner_and_leads_stop_a_run(sign_in: SignIn, proxied: Core, role: Role, name: str, may: bool) -> None:
+    run = proxied.ledger.get(ACTIVE_RUN)
+    owner = run.created_by if name == "owner" else name
+
+    app = sign_in("live", role, owner, run=ACTIVE_RUN)
+
+    stop = next(button for button in app.button if (button.key or "").startswith("stop-"))
+    assert stop.disabled is not may
+
+
+def test_whoever_is_revoked_is_out_of_an_open_page(sign_in: SignIn, proxied: Core) -> None:
+    app = sign_in("runs", Role.ENGINEER)
+    assert [title.value for title in app.title] == ["Runs"]
+
+    proxied.people.revoke("ann", TESTER)
+    app.run()
+
+    assert "the access of ann was revoked" in texts(app)
+    assert list(app.title) == []
+    assert list(app.dataframe) == []
+
+
+def test_an_old_session_is_out_and_says_what_to_do(proxied: Core, open_page: OpenPage) -> None:
+    proxied.people.set_role("ann", Role.ADMIN, TESTER)
+
+    app = as_person(open_page("runs"), "ann", datetime.now(UTC) - timedelta(hours=25))
+
+    assert "the session of ann has ended" in texts(app)
+    assert "reload the page to go on" in texts(app)
+
+
+def test_without_sign_in_the_page_acts_as_the_console_with_every_role(used: Path, open_page: OpenPage) -> None:
+    assert used.exists()
+
+    app = open_page("configure")
+
+    assert not app.button(key="launch").disabled
+    assert "Signed in" not in texts(app)

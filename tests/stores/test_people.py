@@ -1,0 +1,221 @@
+"""People, their roles and their sessions."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.access.identity import Identity
+from aisbench_core.accounts.audit import AuditQuery
+from aisbench_core.accounts.people import Person
+from aisbench_core.errors import NotAllowed, PersonNotFound, SignedOut, SpecError
+from aisbench_core.model import Actor, Role, WayIn
+from aisbench_core.settings import Settings, load_settings
+from aisbench_core.wiring import Core, open_core
+from tests.actors import TESTER
+
+START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+class Hands:
+    """A clock that is moved."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Hands:
+    return Hands()
+
+
+@pytest.fixture
+def core(tmp_path: Path, clock: Hands) -> Core:
+    """A console behind a proxy, whose groups give roles."""
+    settings = Settings(
+        data_dir=tmp_path / "data", identity=Identity.PROXY, group_roles="lab-leads=lead, perf=engineer",
+        session_idle_minutes=30, session_hours=8,
+    )  # fmt: skip
+    return open_core(settings, clock)
+
+
+def role_of(core: Core, name: str) -> Role:
+    return core.people.current(name).role
+
+
+# --- roles -----------------------------------------------------------------------------------------------------
+
+
+def test_a_new_person_is_a_viewer(core: Core) -> None:
+    core.sessions.begin("ann", "")
+
+    assert role_of(core, "ann") is Role.VIEWER
+
+
+def test_groups_of_the_sign_in_give_roles_and_the_highest_counts(core: Core) -> None:
+    core.sessions.begin("ann", "unknown, perf ,lab-leads")
+
+    assert role_of(core, "ann") is Role.LEAD
+
+
+def test_a_role_goes_with_the_group(core: Core) -> None:
+    core.sessions.begin("ann", "perf")
+    core.sessions.begin("ann", "")
+
+    assert role_of(core, "ann") is Role.VIEWER
+
+
+def test_an_admin_gives_roles_also_before_the_first_sign_in(core: Core) -> None:
+    core.people.set_role("ann", Role.ADMIN, TESTER)
+    core.sessions.begin("ann", "perf")
+
+    assert core.people.current("ann").acting(WayIn.CONSOLE) == Actor("ann", frozenset(Role), WayIn.CONSOLE)
+
+
+def test_a_lower_role_than_the_groups_does_not_count(core: Core) -> None:
+    core.sessions.begin("ann", "lab-leads")
+    core.people.set_role("ann", Role.VIEWER, TESTER)
+
+    assert role_of(core, "ann") is Role.LEAD
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.ENGINEER, Role.LEAD])
+def test_only_admins_give_roles_and_revoke(core: Core, role: Role) -> None:
+    core.people.set_role("ann", role, TESTER)
+    ann = core.people.current("ann").acting(WayIn.CONSOLE)
+
+    with pytest.raises(NotAllowed):
+        core.people.set_role("ann", Role.ADMIN, ann)
+
+    with pytest.raises(NotAllowed):
+        core.people.revoke("ann", ann)
+    with pytest.raises(NotAllowed):
+        core.people.all(ann)
+    assert role_of(core, "ann") is role
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda core: core.people.set_role("ann", Role.LEAD, TESTER),
+        lambda core: core.people.revoke("ann", TESTER),
+    ],
+)
+def test_the_last_admin_stays(core: Core, change: Callable[[Core], Person]) -> None:
+    core.people.set_role("ann", Role.ADMIN, TESTER)
+
+    with pytest.raises(SpecError, match="is the last admin"):
+        change(core)
+
+    assert role_of(core, "ann") is Role.ADMIN
+    core.people.set_role("bob", Role.ADMIN, TESTER)
+    assert not change(core).is_admin
+
+
+def test_an_admin_whose_access_was_revoked_is_none(core: Core) -> None:
+    core.people.set_role("ann", Role.ADMIN, TESTER)
+    core.people.set_role("bob", Role.ADMIN, TESTER)
+    core.people.revoke("bob", TESTER)
+
+    with pytest.raises(SpecError, match="is the last admin"):
+        core.people.revoke("ann", TESTER)
+
+
+@pytest.mark.parametrize("name", ["", " ", " ann", "an\nn", "\u202eann", "a" * 101])
+def test_names_that_cannot_be_told_apart_are_refused(core: Core, name: str) -> None:
+    with pytest.raises(SpecError, match="printable"):
+        core.people.set_role(name, Role.VIEWER, TESTER)
+
+
+def test_nobody_is_revoked_who_is_not_known(core: Core) -> None:
+    with pytest.raises(PersonNotFound, match="nobody named 'ann'"):
+        core.people.revoke("ann", TESTER)
+
+
+def test_what_an_admin_changes_is_in_the_audit_with_before_and_after(core: Core) -> None:
+    core.people.set_role("ann", Role.LEAD, TESTER)
+    core.people.revoke("ann", TESTER)
+
+    acts = [entry.act for entry in core.audit.entries(AuditQuery(change="person."), TESTER)]
+    assert [(act.change, act.object, act.before, act.after) for act in acts] == [
+        ("person.revoke", "ann", "lead", "revoked"),
+        ("person.set_role", "ann", "", "lead"),
+    ]
+
+
+def test_signing_in_again_and_again_writes_once(core: Core, clock: Hands) -> None:
+    core.sessions.begin("ann", "perf")
+    first = core.ledger.revision()
+    clock.now += timedelta(minutes=1)
+    core.sessions.begin("ann", "perf")
+
+    assert core.ledger.revision() == first
+    assert core.people.current("ann").last_seen_at == START
+
+
+# --- sessions --------------------------------------------------------------------------------------------------
+
+
+def test_a_session_ends_when_nobody_uses_the_page(core: Core, clock: Hands) -> None:
+    session = core.sessions.begin("ann", "")
+    clock.now += timedelta(minutes=29)
+    session = core.sessions.checked(session, active=True)
+    clock.now += timedelta(minutes=29)
+    session = core.sessions.checked(session, active=False)  # a timer is no use
+    clock.now += timedelta(minutes=2)
+
+    with pytest.raises(SignedOut, match="the session of ann has ended"):
+        core.sessions.checked(session, active=True)
+
+
+def test_a_session_ends_however_much_it_is_used(core: Core, clock: Hands) -> None:
+    session = core.sessions.begin("ann", "")
+    for _ in range(24):
+        clock.now += timedelta(minutes=20)
+        session = core.sessions.checked(session, active=True)
+    clock.now += timedelta(minutes=1)
+
+    with pytest.raises(SignedOut):
+        core.sessions.checked(session, active=True)
+
+
+def test_who_was_revoked_has_no_role_and_no_new_session(core: Core) -> None:
+    core.sessions.begin("ann", "lab-leads")
+    core.people.revoke("ann", TESTER)
+
+    with pytest.raises(SignedOut, match="the access of ann was revoked"):
+        core.people.current("ann")
+
+    with pytest.raises(SignedOut):
+        core.sessions.begin("ann", "lab-leads")
+    core.people.set_role("ann", Role.ENGINEER, TESTER)
+    assert role_of(core, "ann") is Role.LEAD
+
+
+def test_a_proxy_that_names_nobody_begins_no_session(core: Core) -> None:
+    with pytest.raises(SignedOut, match="the proxy named nobody"):
+        core.sessions.begin(" ", "lab-leads")
+
+
+# --- settings --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        ("GROUP_ROLES", "perf=boss"),
+        ("GROUP_ROLES", "perf"),
+        ("TRUSTED_PROXIES", "proxy.example.com"),
+        ("TRUSTED_PROXIES", "10.0.0.1/8"),
+        ("IDENTITY", "oidc"),
+        ("IDENTITY_USER_HEADER", "X Forwarded"),
+        ("SESSION_IDLE_MINUTES", "0"),
+    ],
+)
+def test_a_wrong_setting_is_refused_by_its_name(setting: str, text: str) -> None:
+    with pytest.raises(SpecError, match=setting.lower()):
+        load_settings({f"AISBENCH_{setting}": text})
