@@ -104,6 +104,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.warehouse.records.imported",
         "aisbench_core.warehouse.answers.scalings",
         *("aisbench_core.warehouse.records.saved", "aisbench_core.warehouse.answers.sorts"),
+        *("aisbench_core.warehouse.spending.answers", "aisbench_core.warehouse.spending.totals"),
         "aisbench_core.warehouse.values",
         *(f"aisbench_core.web.{name}" for name in ("addresses", "front_door", "uploads")),
         "aisbench_core.wiring",

@@ -34,6 +34,7 @@ from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.logs import commands as logs
 from aisbench_core.cli.regression import commands as regression
+from aisbench_core.cli.spending import commands as spending
 from aisbench_core.cli.summaries import scalars, tensorboard
 from aisbench_core.console_log import NAME, ConsoleLogFormatter
 from aisbench_core.errors import AisbenchError, disk_error
@@ -102,6 +103,7 @@ for _command in (
     series.series, schedules.schedule, runs.jobs, region.region, region.algorithms, following.notify, logs.logs,
     following.explain,
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
+    spending.spending,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,
     installation.workloads, installation.profiles, installation.health, installation.doctor, people.people, audit.audit,

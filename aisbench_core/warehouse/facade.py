@@ -46,6 +46,7 @@ from aisbench_core.warehouse.records.recorder import Recorder
 from aisbench_core.warehouse.records.runs import StoredSpec
 from aisbench_core.warehouse.records.saved_views import SavedViews
 from aisbench_core.warehouse.records.stored_series import StoredSeries
+from aisbench_core.warehouse.spending.answers import StoredSpending
 from aisbench_core.warehouse.store import Compacted, Progress, Store, integrity, merging, no_progress, snapshots
 from aisbench_core.warehouse.store.engine import PATIENCE_S
 from aisbench_core.warehouse.store.file_store import FileStore
@@ -85,6 +86,7 @@ class Warehouse:
         self.record = Recorder(self._store, self._evaluator).record
         self.annotations = StoredAnnotations(self._store)
         self.saved_views = SavedViews(self._store)
+        self.spending = StoredSpending(self._store)
         self.merging = merging.WarehouseMerge(self._store, self._evaluator)
         self.imports = Imports(self._store, self._evaluator)
         self.series = StoredSeries(self._store, self._evaluator_of, self._under)

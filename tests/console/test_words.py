@@ -43,6 +43,7 @@ from aisbench_core.warehouse.answers.compared import Comparability, ComparedBy
 from aisbench_core.warehouse.answers.histories import BaselineReason, Outcome
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.exports import ExportTable
+from aisbench_core.warehouse.spending.totals import SpendingBy
 from aisbench_core.warehouse.values import Validity
 from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.configuration.details import NUMBERS
@@ -53,6 +54,7 @@ from pages._ui.run.log import LEVELS
 from pages._ui.search import SOURCES
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, Words, catalogue, first_language
+from pages._ui.spending.choice import FILTERS as SPENDING_FILTERS
 from tests import records as a
 
 PAGES = Path(__file__).parents[2] / "pages"
@@ -118,7 +120,8 @@ NAMED_BY_VALUES = (
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
-    | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag", "benchmark"])
+    | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag", "benchmark", *SPENDING_FILTERS])
+    | _family("spending", [f"by_{each}" for each in SpendingBy])
     | _family("news", NewsKind)
     | _family("cause", Confidence)
     | _family("delivery", [state.name.lower() for state in DeliveryState])

@@ -29,7 +29,7 @@ def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Warehouse:
         return Warehouse(tmp_path / "warehouse.duckdb")
     shared: Warehouse = request.getfixturevalue("shared_team")
     with shared.cursor() as cur:
-        for table in (*TABLES, "baselines", "saved_views", "series", "standings", "standings_due"):
+        for table in (*TABLES, "baselines", "saved_views", "series", "spending", "standings", "standings_due"):
             cur.execute(f"delete from {table}")
     return shared
 

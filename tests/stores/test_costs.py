@@ -9,12 +9,14 @@ import pytest
 import yaml
 
 from aisbench_core.model import Run, RunRecord, RunSpec, RunState
+from aisbench_core.model.columns.money import PRICED
 from aisbench_core.results.record import read_record, write_record
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.records.rows import hashed
 from tests import records as a
 from tests.actors import named
 from tests.series_bench import PROFILE, SPEC, SeriesBench
+from tests.stored_schemas import unpack_file
 
 HERE = BoardQuery("cn-north-9")
 
@@ -45,12 +47,22 @@ def test_a_run_keeps_the_price_of_its_launch(bench: SeriesBench) -> None:
     profile(bench, price_per_node_hour={"sandbox.cpu.2cards": 99.0}, currency="CNY")
 
     overview = bench.core.snapshots.of(run, None).overview
+    bench.core.warehouse.record(replace(a.record(run.run_id), run=run))
     recorded = bench.core.warehouse.run(run.run_id)
 
     assert (run.price_per_node_hour, run.currency) == (12.5, "USD")
     assert overview.cost == {"USD": 25.0}
     assert recorded
     assert (recorded.price_per_node_hour, recorded.currency, recorded.cost) == (12.5, "USD", 25.0)
+
+
+def test_what_turns_out_to_be_a_rehearsal_costs_nothing(warehouse: Warehouse) -> None:
+    warehouse.record(replace(priced("one", 12.0), rehearsal=True))
+
+    row = warehouse.run("one")
+
+    assert row
+    assert (row.price_per_node_hour, row.currency, row.cost) == (None, "", None)
 
 
 @pytest.mark.parametrize(
@@ -163,3 +175,14 @@ def test_a_run_without_a_price_keeps_the_hash_of_a_version_without_prices() -> N
 
     assert hashed(before | {"price_per_node_hour": None, "currency": ""}) == before
     assert hashed(before | priced_now) == before | priced_now
+
+
+def test_runs_of_a_schema_without_prices_keep_their_hashes_and_get_no_price(tmp_path: Path) -> None:
+    warehouse = Warehouse(unpack_file(PRICED - 1, tmp_path / "warehouse.duckdb"))
+
+    damages = warehouse.check([]).damages
+
+    assert damages == ()
+    rows = warehouse.runs(replace(HERE, include_invalid=True)).rows
+    assert len(rows) == 3
+    assert {(row.price_per_node_hour, row.currency, row.cost) for row in rows} == {(None, "", None)}

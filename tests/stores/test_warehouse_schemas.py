@@ -35,7 +35,7 @@ VERSIONS = [version for version in range(1, LATEST + 1) if file_of(version).exis
 OF_A_FILE = [pytest.param(("file", version), id=f"file-{version}") for version in VERSIONS]
 OF_A_TEAM = [pytest.param(("team", version), id=f"team-{version}", marks=pytest.mark.postgres) for version in VERSIONS]
 
-DERIVED = ("schema_version", "revision", "standings", "standings_due")
+DERIVED = ("schema_version", "revision", "spending", "standings", "standings_due")
 """Tables that hold nothing of their own."""
 
 Content = dict[str, tuple[list[str], list[tuple[Any, ...]]]]

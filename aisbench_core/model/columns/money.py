@@ -20,7 +20,7 @@ MONEY = (
         CURRENCY, label="Price per node hour", stored=run(58, since=PRICED), exported=Exported("money"),
         mlflow=METRIC),
     Column("currency", TEXT, "currency of price and costs; empty without a price", label="Currency",
-        stored=run(59, since=PRICED), sql="coalesce(currency, '')", view_sql="nullif(currency, '')",
+        stored=run(59, since=PRICED, nullable=True), sql="coalesce(currency, '')", view_sql="nullif(currency, '')",
         exported=Exported("money"), mlflow=PARAM),
     Column("cost", NUMBER,
         "nodes × hours of running × price, whether the run completed, failed or was stopped; empty without a price",

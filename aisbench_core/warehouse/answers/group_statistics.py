@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import BEGAN, COUNTED, CURRENCY, FINGERPRINTED, GROUP_KEYS, Column, medians
+from aisbench_core.warehouse.spending import stored as spending
 from aisbench_core.warehouse.store.schema import RUNS, among
 
 # Runs from which on the fastest and the slowest may be dropped.
@@ -174,6 +175,7 @@ def recount(cur: DuckDBPyConnection) -> None:
     """Compute the statistics of every group from its runs."""
     cur.execute("delete from standings")
     cur.execute(f"insert into standings ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from ({statistics('true')})")
+    spending.recount(cur)
     cur.execute("delete from standings_due")
 
 
@@ -245,4 +247,5 @@ def settle(cur: DuckDBPyConnection) -> None:
     """Compute the statistics of the groups that are due, and store them."""
     cur.execute("delete from standings where group_id in (select group_id from standings_due)")
     cur.execute(f"insert into standings ({', '.join(COLUMNS)}) {_DUE}")
+    spending.settle(cur)
     cur.execute("delete from standings_due")

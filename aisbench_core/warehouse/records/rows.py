@@ -143,6 +143,8 @@ def _run(record: RunRecord) -> Cells:
         **_copied(_OF_RECORD, record),
         **_spec(run.spec.model_dump_json()),
         **_origin(record),
+        # A region that turns out to be a sandbox costs nothing, whatever the profile says.
+        **({"price_per_node_hour": None, "currency": ""} if record.rehearsal else {}),
         # While results are being collected, the outcome of the job is already known.
         "state": (run.state if run.state.is_terminal else run.verdict or run.state).value,
         "queue_s": queue_seconds(run.submitted_at, run.started_at),

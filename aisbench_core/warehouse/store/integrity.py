@@ -32,6 +32,7 @@ from aisbench_core.warehouse.records import annotations, throughput
 from aisbench_core.warehouse.records.fingerprint import fingerprint_of
 from aisbench_core.warehouse.records.record_hash import hashes, read_json
 from aisbench_core.warehouse.records.rows import UTILISATION, Rows, queue_seconds, rows_of, throughput_cells
+from aisbench_core.warehouse.spending import stored as spending
 from aisbench_core.warehouse.store import Progress, Store
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS, TABLES
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks
@@ -139,6 +140,9 @@ def _contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
         query = f"select distinct run_id from {table} where run_id not in (select run_id from runs)"
         for (run_id,) in cur.execute(query).fetchall():
             yield Damage(f"{table}, run {run_id}", Message("has rows, but there is no such run"), REBUILD)
+    for month, person in spending.differences(cur):
+        where, problem = f"spending, {month[:7]}, {person}", Message("is not the sum of its runs")
+        yield Damage(where, problem, Message("run `aisbench warehouse check --mend`"))
     for group, columns in group_statistics.differences(cur):
         problem = Message("the group's statistics do not follow from its runs: {columns}", columns=columns)
         yield Damage(f"standings, {group}", problem, Message("run `aisbench warehouse check --mend`"))

@@ -42,6 +42,8 @@ STEPS = {
     14: "",
     # The table of nodes: which ones earlier runs ran on was not stored in the warehouse; a rebuild fills it.
     15: "",
+    # The table of spending: it is computed from all runs.
+    17: "",
 }
 
 LATEST = max(

@@ -10,6 +10,7 @@ from functools import cache
 from duckdb import DuckDBPyConnection, Statement
 
 from aisbench_core.model import columns
+from aisbench_core.warehouse.spending.stored import SPENDING
 
 RUNS = {column.stored_name: column.sql_type for column in columns.stored_in(columns.RUNS)}
 
@@ -75,6 +76,7 @@ ALL_TABLES = TABLES | {
     "saved_views": SAVED_VIEWS,
     "standings": GROUP_STATISTICS,
     "standings_due": {"group_id": "BIGINT"},
+    "spending": SPENDING,
     "series": SERIES,
 }
 

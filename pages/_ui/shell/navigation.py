@@ -20,6 +20,7 @@ LEADERBOARD = FOLDER / "leaderboard.py"
 COMPARE = FOLDER / "compare.py"
 SCALING = FOLDER / "scaling.py"
 HISTORY = FOLDER / "history.py"
+SPENDING = FOLDER / "spending.py"
 IMPORT = FOLDER / "import.py"
 NOTIFICATIONS = FOLDER / "notifications.py"
 HEALTH = FOLDER / "health.py"
@@ -31,7 +32,7 @@ SECTIONS = {
     "": (HOME,),
     "run": (CONFIGURE, RUNS, SERIES, REGION),
     "results": (LEADERBOARD, COMPARE, SCALING, HISTORY),
-    "system": (IMPORT, NOTIFICATIONS, HEALTH),
+    "system": (SPENDING, IMPORT, NOTIFICATIONS, HEALTH),
 }
 
 ICONS = {
@@ -45,6 +46,7 @@ ICONS = {
     COMPARE: ":material/balance:",
     SCALING: ":material/hub:",
     HISTORY: ":material/timeline:",
+    SPENDING: ":material/payments:",
     CONFIGURATION: ":material/memory:",
     IMPORT: ":material/upload_file:",
     NOTIFICATIONS: ":material/notifications:",

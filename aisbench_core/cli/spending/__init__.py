@@ -1,0 +1,1 @@
+"""`aisbench spending`: what was spent, by whom, when and on what."""

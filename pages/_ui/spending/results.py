@@ -1,0 +1,145 @@
+"""What was spent: sums, a chart by month, a table, and the same as a file."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import altair as alt
+import streamlit as st
+
+from aisbench_core.formats import MISSING, number
+from aisbench_core.warehouse.spending.answers import csv_rows
+from aisbench_core.warehouse.spending.totals import Spending, SpendingBy, SpendingQuery, Spent
+from pages._ui.shell import url
+from pages._ui.shell.charts import Values, chart_of, draw
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import end_page
+from pages._ui.shell.formats import rounded
+from pages._ui.shell.navigation import CONFIGURE, link
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+HEIGHT = 220
+PRICED, NOT_PRICED = "#0b6b98", "#8f7728"
+ROWS = 12  # of the table without scrolling
+LEGEND = 60  # Streamlit counts the legend as part of the height
+COST_TILE = 1.6  # times the width of others
+NO_CENTS = 100_000
+
+HOURS = "hours"  # of the URL; else a currency
+
+
+def end_without_runs() -> NoReturn:
+    """No launched run has ended, or only rehearsals have."""
+    st.info(t("spending.empty"), icon=":material/info:")
+    link(CONFIGURE, t("live.go_configure"), {})
+    end_page()
+
+
+def show_totals(spending: Spending) -> None:
+    """One tile for each currency, then node hours and runs."""
+    total = spending.total
+    tiles = [(t.with_unit(t("spending.spent"), currency), _amount(value)) for currency, value in total.amounts.items()]
+    widths = [COST_TILE] * len(tiles)
+    tiles.append((t("spending.node_hours"), number(total.node_hours, digits=4)))
+    if total.unpriced_hours:
+        tiles.append((t("spending.not_priced"), number(total.unpriced_hours, digits=4)))
+    tiles.append((t("spending.runs"), f"{total.runs:,}"))
+    helps = {t("spending.not_priced"): t("spending.not_priced_help")}
+    widths += [1.0] * (len(tiles) - len(widths))
+    for column, (label, value) in zip(st.columns(widths), tiles, strict=True):
+        column.metric(label, value, border=True, help=helps.get(label))
+    st.caption(t("spending.counted", count=f"{total.not_completed:,}"))
+
+
+def _amount(value: float) -> str:
+    """Cents as far as there is room for them; the table has them all."""
+    return f"{value:,.2f}" if value < NO_CENTS else f"{value:,.0f}"
+
+
+def show_months(spending: Spending) -> None:
+    """Bars by month, of one currency or of node hours: amounts of two currencies are never one bar."""
+    if not spending.months:
+        return
+    shown = [*spending.currencies, HOURS]
+    name = url.choice(
+        st.radio, "show", t("spending.show"), shown, lambda each: t("spending.node_hours") if each == HOURS else each,
+        horizontal=True,
+    )  # fmt: skip
+    title = t("spending.node_hours") if name == HOURS else t.with_unit(t("spending.spent"), name)
+    values = [*(_hours(spending) if name == HOURS else _amounts(spending, name))]
+    draw(_bars(values, title), text=t("spending.chart", what=title))
+
+
+def _amounts(spending: Spending, currency: str) -> Iterator[dict[str, Any]]:
+    for month in spending.months:
+        yield {"month": month.name, "value": month.amounts.get(currency, 0.0), "kind": t("spending.priced")}
+
+
+def _hours(spending: Spending) -> Iterator[dict[str, Any]]:
+    for month in spending.months:
+        priced = month.node_hours - month.unpriced_hours
+        yield {"month": month.name, "value": priced, "kind": t("spending.priced")}
+        if month.unpriced_hours:
+            yield {"month": month.name, "value": month.unpriced_hours, "kind": t("spending.not_priced")}
+
+
+def _bars(values: Values, title: str) -> Any:
+    kinds = dict.fromkeys(value["kind"] for value in values)
+    scale = alt.Scale(domain=[t("spending.priced"), t("spending.not_priced")], range=[PRICED, NOT_PRICED])
+    legend = alt.Legend(orient="top", title=None) if len(kinds) > 1 else None
+    x = alt.X("month:O", title=None, axis=alt.Axis(labelAngle=0, labelOverlap=True))
+    y = alt.Y("value:Q", title=title)
+    tips = [alt.Tooltip("month:O", title=t("spending.by_month")), alt.Tooltip("value:Q", title=title, format=",.2f")]
+    bars = chart_of(values).mark_bar(size=28)
+    colour = alt.Color("kind:N", scale=scale, legend=legend)
+    return bars.encode(x=x, y=y, color=colour, tooltip=tips).properties(height=HEIGHT + (LEGEND if legend else 0))
+
+
+def show_spending(spending: Spending) -> None:
+    """The table, the most expensive first; of very many rows the file has all."""
+    if not spending.rows:
+        st.info(t("spending.no_match"), icon=":material/filter_alt_off:")
+        return
+    title = t(f"spending.by_{spending.by}")
+    show_table([_cells(row, spending, title) for row in spending.rows], t("spending.table"), visible=ROWS)
+    if spending.count > len(spending.rows):
+        st.caption(t("spending.more", shown=f"{len(spending.rows):,}", count=f"{spending.count:,}"))
+
+
+def _cells(row: Spent, spending: Spending, title: str) -> dict[str, Any]:
+    unpriced = {} if spending.is_priced_throughout else {t("spending.not_priced_hours"): rounded(row.unpriced_hours)}
+    outside = t("spending.no_series") if spending.by is SpendingBy.SERIES else MISSING
+    return {
+        title: row.name or outside,
+        **{currency: _cents(row.amounts.get(currency)) for currency in spending.currencies},
+        t("spending.node_hours"): rounded(row.node_hours),
+        **unpriced,
+        t("spending.runs"): row.runs,
+        t("spending.not_completed"): row.not_completed,
+    }
+
+
+def _cents(amount: float | None) -> float | None:
+    return None if amount is None else round(amount, 2)
+
+
+def show_download(query: SpendingQuery) -> None:
+    """All rows as CSV, a line for each currency."""
+    st.download_button(
+        t("spending.download"),
+        lambda: _csv(query),
+        f"spending-by-{query.by}.csv",
+        "text/csv",
+        key="spending-file",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
+
+def _csv(query: SpendingQuery) -> bytes:
+    text = io.StringIO()
+    csv.writer(text).writerows(csv_rows(core().warehouse.spending.of(replace(query, limit=None))))
+    return text.getvalue().encode("utf-8-sig")  # Excel takes the mark for UTF-8

@@ -1,0 +1,20 @@
+"""Spending: what runs cost per currency, and their node hours, by person, month, workload, profile or series."""
+
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.filters import filter_bar, show_active_filters
+from pages._ui.shell.status import heading
+from pages._ui.shell.words import t
+from pages._ui.spending import choice, results
+
+heading().title(t("spending.title"))
+facets = cached(core().warehouse.spending.facets)
+if not facets.months:
+    results.end_without_runs()
+with filter_bar():
+    query = choice.choose_query(facets)
+show_active_filters(*choice.FILTERS)
+spending = cached(core().warehouse.spending.of, query)
+results.show_totals(spending)
+results.show_months(spending)
+results.show_spending(spending)
+results.show_download(query)
