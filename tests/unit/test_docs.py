@@ -16,7 +16,13 @@ from tests.source_tree import path_of
 
 SETTINGS = HOME / "docs" / "settings.md"
 ARCHITECTURE = HOME / "ARCHITECTURE.md"
-PAGES = [HOME / "README.md", ARCHITECTURE, HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").glob("*.md"))]
+PAGES = [
+    HOME / "README.md",
+    ARCHITECTURE,
+    HOME / "CONTRIBUTING.md",
+    HOME / "SECURITY.md",
+    *sorted((HOME / "docs").glob("*.md")),
+]
 
 SETTINGS_HEAD = "| setting | variable | default | allowed | meaning |\n|---|---|---|---|---|\n"
 PROFILE_HEAD = "| key | default | allowed | meaning |\n|---|---|---|---|\n"
