@@ -11,6 +11,7 @@ from aisbench_core.accounts.sessions import Sessions
 from aisbench_core.annotations import AnnotationService
 from aisbench_core.authoring.software import SoftwarePackages
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.backups.creating import Backups
 from aisbench_core.cleaning.service import Cleaning
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.console_log import ConsoleLogFile
@@ -122,6 +123,7 @@ class Core:
         self.run_names = RunNames(workloads, self.annotations)
         self.reader = reader(warehouse.location)
         self.storage = Storage(settings, warehouse, self.files, plans)
+        self.backups = Backups(settings, warehouse, clock)
         self.rulesets = Rulesets(settings.rulesets_dir)
         self.imports = ResultImport(settings, warehouse, workloads, regions, connect, clock)
         self.clones = Clones(ledger, warehouse, workloads)

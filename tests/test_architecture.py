@@ -113,7 +113,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.accounts",
         "aisbench_core.authoring",
         *("aisbench_core.preflight", "aisbench_core.upstream"),
-        *("aisbench_core.cleaning.plans", "aisbench_core.cli", "aisbench_core.console_log"),
+        *("aisbench_core.backups", "aisbench_core.cleaning.plans", "aisbench_core.cli", "aisbench_core.console_log"),
         *(
             "aisbench_core.diagnosing.cause",
             "aisbench_core.doctor.diagnosis",
@@ -159,11 +159,11 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.accounts", "aisbench_core.console_log"),
         *(
             f"aisbench_core.{name}"
-            for name in ("annotations", "authoring", "cleaning", "cloud", "data_folder", "diagnosing", "doctor")
+            for name in ("annotations", "authoring", "backups", "cleaning", "cloud", "data_folder", "diagnosing")
         ),
         *(
             f"aisbench_core.{name}"
-            for name in ("health", "importing", "job_secrets", "logs", "mlflow", "notifications", "preflight")
+            for name in ("doctor", "health", "importing", "job_secrets", "logs", "mlflow", "notifications", "preflight")
         ),
         *(
             f"aisbench_core.{name}"
@@ -203,6 +203,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/diagnosing": (
         *("aisbench_core.authoring.workloads", "aisbench_core.diagnosing", "aisbench_core.liveness"),
         *("aisbench_core.preflight.fixes", "aisbench_core.running"),
+        *BELOW,
+    ),
+    "aisbench_core/backups": (
+        *("aisbench_core.backups", "aisbench_core.running.ledger_file", "aisbench_core.warehouse"),
         *BELOW,
     ),
     "aisbench_core/cleaning": (

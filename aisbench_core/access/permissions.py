@@ -94,6 +94,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "People.all": Permission("person.list", A, "names everybody", is_change=False),
     "Audit.entries": Permission("audit.read", A, "says what everybody did", is_change=False),
     "Audit.verify": Permission("audit.verify", A, "says what everybody did", is_change=False),
+    "Backups.create": Permission("backup.create", A, "copies everything, keys as well"),
     "Storage.rebuild": Permission("warehouse.rebuild", A, "replaces everybody's results"),
     "Storage.move": Permission("warehouse.move", A, "copies everybody's results"),
     "Storage.check": Permission("warehouse.check", A, "occupies the warehouse; can change it"),

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from aisbench_core.cli import (
+    backups,
     cleaning,
     exporting,
     following,
@@ -105,7 +106,7 @@ for _command in (
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     spending.spending,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
-    exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,
+    exporting.sql, exporting.mlflow, warehouse.warehouse, results.views, backups.backup, backups.restore,
     installation.workloads, installation.profiles, installation.health, installation.doctor, people.people, audit.audit,
     tokens.token, serving.serve, api_serving.api,
 ):  # fmt: skip

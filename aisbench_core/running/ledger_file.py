@@ -56,6 +56,20 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         ) from error
 
 
+def copy_database(path: Path, target: Path) -> None:
+    """Copy a database that is in use, as it is at one moment. Raises as `opened` does."""
+    with opened(path) as source, closing(_connection(target)) as copy:
+        source.backup(copy)
+
+
+def check_database(path: Path) -> None:
+    """Raise DamagedLedger if a database is damaged."""
+    with opened(path) as con:
+        found = con.execute("pragma integrity_check(1)").fetchone()[0]
+    if found != "ok":
+        raise _damaged(path, verbatim(found))
+
+
 def _check_log(path: Path) -> None:
     """Refuse a missing or empty file with a WAL: SQLite would delete the WAL, and the changes that only it holds."""
     log = _log(path)

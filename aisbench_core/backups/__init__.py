@@ -1,0 +1,1 @@
+"""Backups of a data folder, while it is in use, and their way back."""

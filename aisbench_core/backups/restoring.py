@@ -1,0 +1,89 @@
+"""Restores a backup into a new data folder: all of it, or nothing."""
+
+import os
+import shutil
+import tarfile
+import tempfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+from pydantic import ValidationError
+
+from aisbench_core.backups.manifest import MANIFEST, BackupManifest
+from aisbench_core.errors import ConfigError, full_disks_named
+from aisbench_core.messages import Message, verbatim
+from aisbench_core.private_files import FILE_MODE, FOLDER_MODE, make_private_folder, sync
+from aisbench_core.running.ledger_file import check_database
+from aisbench_core.settings import Settings
+
+
+def restore(backup: Path, settings: Settings) -> BackupManifest:
+    """Unpack a backup as the settings' data folder, which must be missing or empty.
+
+    Raises ConfigError for a file that is no whole backup, and DamagedLedger for a damaged database in it; the data
+    folder is empty then."""
+    target = settings.data_dir
+    _require_empty(target)
+    with full_disks_named():
+        make_private_folder(target)
+        # Below the folder itself: it may be a mount, or lie where its owner can create nothing.
+        with tempfile.TemporaryDirectory(prefix=".restore-", dir=target) as name:
+            draft = Path(name)
+            manifest = _unpacked(backup, draft)
+            for database in draft.glob("*.sqlite3"):
+                check_database(database)
+            # The ledger comes last: without it nothing is followed, and nothing is taken for whole.
+            for entry in sorted(draft.iterdir(), key=lambda entry: entry.name.startswith(settings.ledger_path.name)):
+                entry.rename(target / entry.name)
+        sync(target)
+    return manifest
+
+
+def _require_empty(target: Path) -> None:
+    # The page that stands in the folder of a fresh clone is no data.
+    there = sorted(entry.name for entry in target.iterdir() if entry.name != "README.md") if target.exists() else []
+    if there:
+        raise ConfigError(
+            Message("the data folder {folder} is not empty: it holds {name}", folder=target, name=there[0]),
+            Message("move what it holds away first, or name another folder in AISBENCH_DATA_DIR"),
+        )
+
+
+def _unpacked(backup: Path, folder: Path) -> BackupManifest:
+    try:
+        with tarfile.open(backup, "r:gz") as archive:
+            for member in archive:
+                _unpack(archive, member, folder, backup)
+        manifest = folder / MANIFEST
+        found = BackupManifest.model_validate_json(manifest.read_bytes())
+        manifest.unlink()
+    except (tarfile.TarError, EOFError, zlib.error, ValidationError) as error:
+        raise _no_backup(backup, verbatim(str(error).splitlines()[0])) from error
+    except FileNotFoundError as error:
+        why = Message("it has no end") if backup.exists() else Message("there is no such file")
+        raise _no_backup(backup, why) from error
+    except OSError as error:
+        raise _no_backup(backup, verbatim(error.strerror or error)) from error
+    return found
+
+
+def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, backup: Path) -> None:
+    """Write one file. Only files: links and devices, or names that lead out of the folder, are nobody's backup."""
+    path = PurePosixPath(member.name)
+    source = archive.extractfile(member) if member.isfile() else None
+    if source is None or path.is_absolute() or ".." in path.parts:
+        raise _no_backup(backup, Message("it holds {name}, which is no file of a data folder", name=member.name))
+    target = folder / path
+    target.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    with source, os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb") as out:
+        shutil.copyfileobj(source, out)
+        out.flush()
+        os.fsync(out.fileno())
+    os.utime(target, (member.mtime, member.mtime))
+
+
+def _no_backup(backup: Path, why: Message) -> ConfigError:
+    return ConfigError(
+        Message("{file} cannot be restored: {why}", file=backup, why=why),
+        Message("name a file that `aisbench backup` wrote"),
+    )
