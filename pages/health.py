@@ -10,6 +10,7 @@ from pages._ui.shell.words import t
 
 heading().title(t("health.title"))
 health.show_console()
+health.show_audit_link()
 health.show_manifests()
 profile = choose_profile()
 with st.spinner(t("health.asking")):

@@ -70,8 +70,8 @@ EVERYWHERE = ("aisbench_core.messages",)
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "app.py": tuple(f"aisbench_core.{name}" for name in ("api", "private_files", "settings", "web", "wiring")),
     "pages": (
-        "aisbench_core.access.permissions",
-        *("aisbench_core.accounts.people", "aisbench_core.accounts.sessions"),
+        *("aisbench_core.access.audit_entry", "aisbench_core.access.permissions"),
+        *(f"aisbench_core.accounts.{name}" for name in ("audit", "audit_table", "people", "sessions")),
         "aisbench_core.preflight.fixes",
         "aisbench_core.authoring.manifest",
         "aisbench_core.upstream.packages.package",

@@ -93,6 +93,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "People.revoke": Permission("person.revoke", A, "decides who may do what"),
     "People.all": Permission("person.list", A, "names everybody", is_change=False),
     "Audit.entries": Permission("audit.read", A, "says what everybody did", is_change=False),
+    "Audit.count": Permission("audit.count", A, "says what everybody did", is_change=False),
     "Audit.verify": Permission("audit.verify", A, "says what everybody did", is_change=False),
     "Backups.create": Permission("backup.create", A, "copies everything, keys as well"),
     "Storage.rebuild": Permission("warehouse.rebuild", A, "replaces everybody's results"),

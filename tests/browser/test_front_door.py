@@ -23,6 +23,7 @@ MENU = [
     "Compare",
     "Scaling",
     "History",
+    "Spending",
     "Import results",
     "Notifications",
     "Health",
@@ -40,10 +41,12 @@ TITLES = {
     "/leaderboard": "Leaderboard",
     "/compare": "Compare",
     "/scaling": "Scaling",
+    "/spending": "Spending",
     "/import": "Import results",
     "/history": "History",
     "/notifications": "Notifications",
     "/health": "Health",
+    "/audit": "Audit",
 }
 
 

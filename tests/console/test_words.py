@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.access.audit_entry import ActOutcome
 from aisbench_core.diagnosing.cause import Confidence
 from aisbench_core.messages import labels_in_chinese
 from aisbench_core.model import (
@@ -81,6 +82,7 @@ NAMED_BY_VALUES = (
     | _family("level", Level)
     | _family("validity", ["every", *Validity])
     | _family("comparability", [verdict.name.lower() for verdict in Comparability])
+    | _family("audit", ActOutcome)
     | _family("menu", [page.stem for page in navigation.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
     | _family("menu", filter(None, navigation.SECTIONS))

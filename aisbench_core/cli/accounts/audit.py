@@ -1,8 +1,5 @@
 """`aisbench audit`: who changed what."""
 
-import csv
-import io
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +42,7 @@ def audit(
     Refused and failed tries are listed, too. Each entry holds the hash of the one before it.
     """
     from aisbench_core.accounts.audit import AuditQuery
+    from aisbench_core.accounts.audit_table import flat, to_csv
 
     core = open_core(writing=False)
     if verify:
@@ -55,11 +53,11 @@ def audit(
     query = AuditQuery(who, change, subject, via or "", outcome or "", _aware(since), _aware(until))
     entries = core.audit.entries(query, actor(), limit)
     if as_csv:
-        display.write_text(output, _csv(entries))
+        display.write_text(output, to_csv(entries))
     elif as_json and output:
-        display.write_text(output, display.to_json([_flat(entry) for entry in entries]) + "\n")
+        display.write_text(output, display.to_json([flat(entry) for entry in entries]) + "\n")
     else:
-        display.result([_flat(entry) for entry in entries], as_json, lambda: display.table_of(entries, COLUMNS))
+        display.result([flat(entry) for entry in entries], as_json, lambda: display.table_of(entries, COLUMNS))
 
 
 COLUMNS: "display.Columns[AuditEntry]" = {
@@ -78,26 +76,3 @@ COLUMNS: "display.Columns[AuditEntry]" = {
 
 def _aware(local: datetime | None) -> datetime | None:
     return local.astimezone(UTC) if local else None
-
-
-def _flat(entry: "AuditEntry") -> dict[str, object]:
-    chain = {"previous": entry.previous, "hash": entry.hash}
-    return {"number": entry.number, "at": entry.at, **display.as_dict(entry.act), **chain}
-
-
-# A spreadsheet would run what starts so as a formula.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-
-
-def _csv(entries: Sequence["AuditEntry"]) -> str:
-    heads = ["number", "at", "who", "role", "via", "change", "object", "outcome", "before", "after", "detail"]
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*heads, "previous", "hash"])
-    writer.writerows([_cell(value) for value in _flat(entry).values()] for entry in entries)
-    return text.getvalue()
-
-
-def _cell(value: object) -> str:
-    text = value.isoformat() if isinstance(value, datetime) else str(value)
-    return f"'{text}" if text.startswith(_FORMULAS) else text

@@ -10,7 +10,8 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, number, size
 from aisbench_core.health import Health
-from pages._ui.shell.core import cached, core
+from pages._ui.shell import navigation
+from pages._ui.shell.core import cached, core, right_to
 from pages._ui.shell.errors import plain, show_error, show_sentence
 from pages._ui.shell.formats import when
 from pages._ui.shell.tables import show_table
@@ -25,10 +26,18 @@ def show_console() -> None:
     """Where the console listens; as an error where others can reach it."""
     address = str(st.get_option("server.address") or EVERYWHERE)
     port = st.get_option("server.port")
-    if address in LOOPBACK or core().sessions.needs_sign_in:
+    if core().sessions.needs_sign_in:
+        st.markdown(t("health.proxied", address=plain(address), port=port))
+    elif address in LOOPBACK:
         st.markdown(t("health.listens", address=plain(address), port=port))
     else:
         st.error(t("health.open", address=plain(address), port=port), icon=":material/lock_open:")
+
+
+def show_audit_link() -> None:
+    """The way to who changed what, for who may read it."""
+    if right_to("Audit.entries").is_given:
+        navigation.link(navigation.AUDIT, t("menu.audit"), {}, help_text=t("menu.audit_help"))
 
 
 def show_versions() -> None:

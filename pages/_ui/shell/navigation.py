@@ -24,10 +24,11 @@ SPENDING = FOLDER / "spending.py"
 IMPORT = FOLDER / "import.py"
 NOTIFICATIONS = FOLDER / "notifications.py"
 HEALTH = FOLDER / "health.py"
+AUDIT = FOLDER / "audit.py"
 CONFIGURATION = FOLDER / "configuration.py"
 
 # The menu: sections by key of their text, and their pages in the order of the work. Lists of runs lead to LIVE,
-# and rows of the leaderboard to CONFIGURATION.
+# rows of the leaderboard to CONFIGURATION, and Health to AUDIT.
 SECTIONS = {
     "": (HOME,),
     "run": (CONFIGURE, RUNS, SERIES, REGION),
@@ -51,6 +52,7 @@ ICONS = {
     IMPORT: ":material/upload_file:",
     NOTIFICATIONS: ":material/notifications:",
     HEALTH: ":material/monitor_heart:",
+    AUDIT: ":material/policy:",
 }
 
 # Pages that store what a person types, from the first letter on: they are useless in a read-only folder.

@@ -1,0 +1,96 @@
+"""The audit's entries: filtered, a page at a time, as a file, and verified."""
+
+from collections.abc import Callable
+from functools import partial
+
+import streamlit as st
+
+from aisbench_core.access.audit_entry import ActOutcome, AuditEntry
+from aisbench_core.access.permissions import ROLES
+from aisbench_core.accounts.audit import AuditQuery
+from aisbench_core.accounts.audit_table import to_csv
+from aisbench_core.model import Actor, Role, WayIn
+from pages._ui.shell import url
+from pages._ui.shell.core import actor, core
+from pages._ui.shell.filters import filter_bar
+from pages._ui.shell.formats import when
+from pages._ui.shell.tables import Width, show_table
+from pages._ui.shell.words import t
+
+PAGE = 50
+MOST_IN_FILE = 100_000
+
+
+def show_entries() -> None:
+    """One page of entries, newest first, and what can be done with all that the filters choose."""
+    query, who = _choose(), actor()
+    pages = url.Pages("page", core().audit.count(query, who), PAGE)
+    entries = core().audit.entries(query, who, PAGE, pages.offset)
+    with st.container(horizontal=True):
+        _show_download(query, who)
+        _show_verification(who)
+    if not entries:
+        st.caption(t("audit.nothing"))
+        return
+    widths: dict[str, Width] = {t("audit.object"): "medium", t("audit.detail"): "large"}
+    show_table([_cells(entry) for entry in entries], t("audit.title"), widths=widths)
+    pages.show()
+
+
+def _choose() -> AuditQuery:
+    with filter_bar():
+        who, change, subject = (
+            url.text(name, t(f"audit.{name}"), resets=["page"], width=150) for name in ("who", "change", "object")
+        )
+        via = url.choice(st.selectbox, "via", t("audit.via"), ["", *WayIn], _or_all, resets=["page"], width=130)
+        outcome = url.choice(
+            st.selectbox, "outcome", t("audit.outcome"), ["", *ActOutcome], _outcome, resets=["page"], width=130
+        )
+    return AuditQuery(who, change, subject, via, outcome)
+
+
+def _or_all(value: str) -> str:
+    return value or t("audit.all")
+
+
+def _outcome(outcome: str) -> str:
+    return t(f"audit.{outcome}") if outcome else t("audit.all")
+
+
+def _show_download(query: AuditQuery, who: Actor) -> None:
+    audit = core().audit
+    st.download_button(
+        t("audit.download"),
+        data=partial(_file, audit.entries, query, who),
+        file_name=f"aisbench-audit-{core().clock():%Y%m%d-%H%M%S}.csv",
+        mime="text/csv",
+        key="audit-file",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
+
+def _file(read: Callable[..., list[AuditEntry]], query: AuditQuery, who: Actor) -> bytes:
+    return to_csv(read(query, who, MOST_IN_FILE)).encode("utf-8-sig")  # a spreadsheet knows the encoding by the mark
+
+
+def _show_verification(who: Actor) -> None:
+    if st.button(t("audit.verify"), key="audit-verify", icon=":material/verified:"):
+        check = core().audit.verify(who)
+        st.success(t("audit.verified", entries=f"{check.entries:,}", hash=check.last_hash))
+
+
+def _cells(entry: AuditEntry) -> dict[str, object]:
+    act = entry.act
+    return {
+        t("audit.at"): when(entry.at),
+        t("audit.who"): act.who,
+        t("audit.role"): t.message(ROLES[Role(act.role)]) if act.role else None,
+        t("audit.via"): act.via,
+        t("audit.change"): act.change,
+        t("audit.object"): act.object or None,
+        t("audit.before"): act.before or None,
+        t("audit.after"): act.after or None,
+        t("audit.outcome"): _outcome(act.outcome),
+        t("audit.detail"): act.detail or None,
+    }

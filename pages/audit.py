@@ -1,0 +1,11 @@
+"""Audit: who changed what, for admins."""
+
+import streamlit as st
+
+from pages._ui.audit.entries import show_entries
+from pages._ui.shell.status import heading
+from pages._ui.shell.words import t
+
+heading().title(t("audit.title"))
+st.markdown(t("audit.what"))
+show_entries()
