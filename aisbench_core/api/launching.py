@@ -8,9 +8,8 @@ from pydantic import Field
 
 from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall, RequestHeader
 from aisbench_core.api.problems import ApiError, KeyReused
-from aisbench_core.errors import NotAllowed
 from aisbench_core.messages import Message
-from aisbench_core.model import Actor, Frozen, Role, Run, RunSpec
+from aisbench_core.model import Frozen, Run, RunSpec
 from aisbench_core.preflight.rule import subject_of
 
 KEY = RequestHeader("Idempotency-Key", r"^[!-~]{1,200}$", required=True)
@@ -26,7 +25,6 @@ class LaunchRequest(Frozen):
 def launch(call: ApiCall) -> Answered:
     """Launch a run: 201. The same key again answers the same run: 200."""
     request: LaunchRequest = call.body
-    _require_own_files(request.spec, call.actor)
     token = _token(call)
     earlier = call.core.ledger.launched_with(token)
     run = earlier or call.core.runs.launch(request.spec, request.profile, call.actor, token)
@@ -50,16 +48,6 @@ def _token(call: ApiCall) -> str:
             Message("send a new random value for each launch, and the same one when you try again"),
         )
     return f"api/{call.token.name}/{key}"
-
-
-def _require_own_files(spec: RunSpec, actor: Actor) -> None:
-    """A path of a spec names files of this server, which only its admins may read."""
-    paths = [*(["code_dir"] if spec.code_dir else []), *(f"update.{package}" for package in spec.update.packages)]
-    if paths and Role.ADMIN not in actor.roles:
-        raise NotAllowed(
-            Message("{field} names files on the server", field=paths[0]),
-            Message("use the code of a workload, or a token of role admin"),
-        )
 
 
 def _require_same(call: ApiCall, run: Run, request: LaunchRequest) -> None:

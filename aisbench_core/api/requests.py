@@ -8,7 +8,7 @@ from starlette.datastructures import Headers, QueryParams
 
 from aisbench_core.api.problems import ApiError, TooLarge, WrongMediaType
 from aisbench_core.documents import parse
-from aisbench_core.errors import NotAllowed, Problem, SpecError, TokenRefused
+from aisbench_core.errors import Problem, SpecError, TokenRefused
 from aisbench_core.messages import Message
 from aisbench_core.model import Frozen
 from aisbench_core.tokens.service import Tokens
@@ -26,15 +26,6 @@ def token_of(headers: Headers, tokens: Tokens) -> Token:
             Message("send it as `Authorization: Bearer …`; `aisbench token create` makes one"),
         )
     return tokens.authenticate(text.strip())
-
-
-def require_change(token: Token) -> None:
-    """Raises NotAllowed for a token that may only read."""
-    if token.read_only:
-        raise NotAllowed(
-            Message("the token {token_id} of {who} is read-only", token_id=token.token_id, who=token.name),
-            Message("use a token that was made without --read-only"),
-        )
 
 
 def query_of(model: type[Frozen], parameters: QueryParams) -> Frozen:

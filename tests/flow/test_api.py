@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyarrow import ipc, parquet
 
+from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.model import Role, RunState
 from aisbench_core.tokens.token import TokenRequest
 from tests.actors import TESTER
@@ -109,7 +110,10 @@ def test_a_program_stops_its_own_run_and_no_other(program: Program, api_bench: B
 
 @pytest.mark.parametrize(
     ("request_", "detail"),
-    [({"role": Role.ADMIN, "read_only": True}, "read-only"), ({"role": Role.VIEWER}, "needs the role engineer")],
+    [
+        ({"role": Role.ADMIN, "read_only": True}, "needs more than a read-only token"),
+        ({"role": Role.VIEWER}, "needs the role engineer"),
+    ],
 )
 def test_a_token_that_may_not_launch_launches_nothing(
     program: Program, api_bench: Bench, request_: dict[str, Any], detail: str
@@ -184,6 +188,19 @@ def test_only_an_admin_names_files_of_the_server(program: Program, api_bench: Be
     assert "code_dir names files on the server" in require_problem(refused, 403, "not-allowed")["detail"]
     admin = program.with_token(token_of(api_bench, role=Role.ADMIN))
     require_problem(admin.post("/runs", body, Idempotency_Key="files"), 422, "spec-error")  # preflight's refusal
+
+
+def test_the_audit_has_what_programs_did_and_what_they_may_not(program: Program, api_bench: Bench) -> None:
+    launched = program.post("/runs", {"spec": SPEC}, Idempotency_Key="audited").json["run_id"]
+    reader = program.with_token(token_of(api_bench, name="reader", role=Role.ADMIN, read_only=True))
+    reader.post("/runs", {"spec": SPEC}, Idempotency_Key="refused")
+    program.post("/runs", {"spec": {**SPEC, "code_dir": "/etc"}}, Idempotency_Key="files")
+
+    files, refused, done = api_bench.core.audit.entries(AuditQuery(change="run.launch"), TESTER)[:3]
+
+    assert (done.act.who, done.act.via, done.act.role, done.act.object) == ("ci", "api", "engineer", launched)
+    assert [entry.act.outcome for entry in (done, refused, files)] == ["done", "refused", "refused"]
+    assert (refused.act.who, files.act.who) == ("reader", "ci")
 
 
 def test_no_answer_and_no_file_holds_a_secret(
