@@ -1,0 +1,213 @@
+"""Calls the REST API of a console (docs/api.md) with a token."""
+
+import json
+import secrets
+import shutil
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from http.client import HTTPException, HTTPResponse
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import pyarrow as arrow
+from pyarrow import ipc
+
+from aisbench_core.errors import AisbenchError, ConfigError, Problem, SpecError
+from aisbench_core.messages import Message, verbatim
+
+PREFIX = "/api/v1"
+TRIES = 5
+FIRST_WAIT_S = 0.5
+ENDED = ("completed", "failed", "stopped")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+# Answers by which a server or a proxy before it says that trying again helps.
+_BUSY = (429, 502, 503, 504)
+
+Json = Any
+"""An answer; docs/api.md and the server's /api/v1/openapi.json describe its fields."""
+
+
+class ApiProblem(AisbenchError):
+    """The server refused a request, or did not answer (`status` 0). `code`: its kind; `problem`: all its fields."""
+
+    def __init__(self, message: Message, status: int, code: str, problem: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.problem = problem
+
+
+class Client:
+    """A console's API. Reads, and launches, which have a key, are tried again when the server is busy or out of reach.
+
+    Every method raises ApiProblem."""
+
+    def __init__(self, server: str, token: str, *, seconds: float = 60.0, unencrypted: bool = False) -> None:
+        """`server`: its address without a path. `unencrypted`: allow http to other machines, which exposes the token.
+
+        Raises ConfigError."""
+        parts = urlsplit(server)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(
+                Message("{server} is no address of a server", server=server), Message("such as https://bench.example")
+            )
+        if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not unencrypted:
+            raise ConfigError(
+                Message("over http everybody on the way to {host} can read the token", host=parts.hostname),
+                Message("use https, or say unencrypted=True"),
+            )
+        self._server = server.rstrip("/")
+        self._token = token
+        self._seconds = seconds
+        self._opener = urllib.request.build_opener(_NoRedirects)
+
+    def __repr__(self) -> str:
+        """Without the token."""
+        return f"Client({self._server!r})"
+
+    # --- runs ---------------------------------------------------------------------------------------------
+
+    def runs(self, state: tuple[str, ...] = (), text: str = "") -> Iterator[Json]:
+        """All runs, newest first, page by page as they are needed."""
+        return self._items("/runs", {"state": state, "text": text})
+
+    def run(self, run_id: str) -> Json:
+        """One run: `run`, `result` and more; imported ones have no `run`."""
+        return self.get(f"/runs/{_part(run_id)}")
+
+    def launch(self, spec: Mapping[str, Any], profile: str = "", key: str = "") -> Json:
+        """Launch a run, once: also if it is tried again. `key`: a random value, to launch once over several calls."""
+        headers = {"Idempotency-Key": key or secrets.token_urlsafe(24)}
+        return self._json("POST", "/runs", {"spec": dict(spec), "profile": profile}, headers)
+
+    def stop(self, run_id: str) -> Json:
+        """Request the end of a run."""
+        return self._json("POST", f"/runs/{_part(run_id)}/stop")
+
+    def wait(self, run_id: str, poll_seconds: float = 5.0) -> Json:
+        """The run when it has ended, as `run` answers it."""
+        while (shown := self.run(run_id))["run"] and shown["run"]["state"] not in ENDED:
+            time.sleep(poll_seconds)
+        return shown
+
+    def events(self, run_id: str = "", cursor: str = "") -> Json:
+        """`items` behind a cursor, of one run or of all, and `next`, the cursor for what happens later."""
+        return self.get(f"/runs/{_part(run_id)}/events" if run_id else "/events", cursor=cursor)
+
+    def log(self, run_id: str, node: int = 0, start: int = 0) -> bytes:
+        """The bytes of a node's log from an offset on; none if there are no more yet."""
+        try:
+            headers = {"Range": f"bytes={start}-"}
+            with self._send("GET", f"/runs/{_part(run_id)}/logs/{node}", None, headers) as reply:
+                return reply.read()
+        except ApiProblem as problem:
+            if problem.status != 416:
+                raise
+            return b""
+
+    # --- results --------------------------------------------------------------------------------------------
+
+    def leaderboard(self, **filters: Any) -> Iterator[Json]:
+        """All rows, best first. Filters are the query's, such as region, model and nodes."""
+        return self._items("/leaderboard", filters)
+
+    def compare(self, *run_ids: str, by: str = "runs") -> Json:
+        """2 to 8 runs against the first."""
+        return self.get("/compare", run=run_ids, by=by)
+
+    def regress(self, **filters: Any) -> Json:
+        """The regression verdicts; `outcome` is that of all groups."""
+        return self.get("/regress", **filters)
+
+    def table(self, **filters: Any) -> arrow.Table:
+        """All runs of a query with typed columns; `.to_pandas()` makes a DataFrame of it."""
+        with self._send("GET", _with_query("/export", {**filters, "format": "arrow"})) as reply:
+            return ipc.open_stream(reply).read_all()
+
+    def export(self, file: Path, **filters: Any) -> None:
+        """The same as a file; `format` is csv unless it is named."""
+        with self._send("GET", _with_query("/export", filters)) as reply, file.open("wb") as target:
+            shutil.copyfileobj(reply, target)
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The JSON of any endpoint that reads; lists are repeated parameters."""
+        return self._json("GET", _with_query(path, query))
+
+    # --- HTTP -----------------------------------------------------------------------------------------------
+
+    def _items(self, path: str, query: Mapping[str, Any]) -> Iterator[Json]:
+        cursor: str | None = ""
+        while cursor is not None:
+            page = self.get(path, **query, cursor=cursor)
+            yield from page["items"]
+            cursor = page["next"]
+
+    def _json(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Any:
+        with self._send(method, path, body, headers) as reply:
+            return json.load(reply)
+
+    def _send(
+        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+    ) -> HTTPResponse:
+        """Repeatable requests only: a stop that was asked for twice stops once, and a launch has its key."""
+        for number in range(TRIES):
+            try:
+                return self._send_once(method, path, body, headers or {})
+            except ApiProblem as problem:
+                if (problem.status and problem.status not in _BUSY) or number == TRIES - 1:
+                    raise
+                time.sleep(FIRST_WAIT_S * 2**number)
+        raise AssertionError("the last try returns or raises")
+
+    def _send_once(self, method: str, path: str, body: object, headers: Mapping[str, str]) -> HTTPResponse:
+        content = None if body is None else json.dumps(body).encode()
+        sent = {"Authorization": f"Bearer {self._token}", **headers}
+        if content is not None:
+            sent["Content-Type"] = "application/json"
+        request = urllib.request.Request(f"{self._server}{PREFIX}{path}", content, sent, method=method)  # noqa: S310  # checked
+        try:
+            reply: HTTPResponse = self._opener.open(request, timeout=self._seconds)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise _problem_of(error.code, error.read()) from None
+        except (OSError, HTTPException) as error:
+            why = getattr(error, "reason", error)
+            message = Message("{server} does not answer: {why}", server=self._server, why=why)
+            raise ApiProblem(message, 0, "no-answer", {}) from error
+        return reply
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect is an error: urllib would send the token to wherever it leads."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow none."""
+
+
+def _problem_of(status: int, content: bytes) -> ApiProblem:
+    problem: dict[str, Any] = {}
+    with suppress(ValueError):
+        parsed = json.loads(content)
+        problem = parsed if isinstance(parsed, dict) else {}
+    detail, hint = str(problem.get("detail", f"HTTP {status}")), str(problem.get("hint", ""))
+    sentence = f"{detail} ({hint})" if hint else detail
+    return ApiProblem(verbatim(sentence), status, str(problem.get("code", "")), problem)
+
+
+def _part(name: str) -> str:
+    if not name:
+        raise SpecError(Message("the request"), [Problem("run_id", Message("is empty"))])
+    return quote(name, safe="")
+
+
+def _with_query(path: str, query: Mapping[str, Any]) -> str:
+    given = {name: _text(value) for name, value in query.items() if value not in (None, "", (), [])}
+    return f"{path}?{urlencode(given, doseq=True)}" if given else path
+
+
+def _text(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value

@@ -1,0 +1,163 @@
+"""The Python client against a real server, also through a network that loses answers."""
+
+import csv
+import http.client
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from aisbench_core.client import ApiProblem, Client, client
+from aisbench_core.errors import ConfigError
+from aisbench_core.model import Role
+from tests import records as a
+from tests.flow.api_process import SPEC, ApiProcess, token_of
+from tests.flow.following import GOOD, Bench
+from tests.sandbox_process import SandboxProcess
+
+
+@pytest.fixture
+def console(api_server: ApiProcess, api_bench: Bench) -> Client:
+    """A client of an engineer."""
+    return Client(api_server.url, token_of(api_bench))
+
+
+@contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """A server in this process, and its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_a_client_launches_waits_and_reads_the_result(
+    console: Client, api_bench: Bench, sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    sandbox.script(outputs=GOOD, log="step 1\nstep 2\n")
+
+    run_id = console.launch(SPEC, "sandbox")["run_id"]
+    follower = threading.Thread(target=lambda: api_bench.follow(api_bench.core.ledger.get(run_id)))
+    follower.start()
+    ended = console.wait(run_id, poll_seconds=0.05)
+    follower.join()
+    console.export(tmp_path / "runs.csv", rehearsals=True)
+
+    assert ended["run"]["state"] == "completed"
+    assert ended["result"]["throughput"] == 200.0
+    assert run_id in console.table(rehearsals=True)["run_id"].to_pylist()
+    with (tmp_path / "runs.csv").open(encoding="utf-8", newline="") as file:
+        assert run_id in {row["run_id"] for row in csv.DictReader(file)}
+    assert console.log(run_id).splitlines()[-1] == b"step 2"
+    assert console.log(run_id, start=len(console.log(run_id))) == b""
+    assert run_id in {row["best_run_id"] for row in console.leaderboard(rehearsals=True)}
+    events = console.events(run_id)
+    assert events["items"][0]["actor"] == "ci"
+    assert console.events(run_id, events["next"])["items"] == []
+    assert console.stop(run_id)["state"] == "completed"
+
+
+def test_lists_are_read_to_their_end(console: Client, api_bench: Bench) -> None:
+    for number in range(120):
+        api_bench.core.ledger.add(replace(a.run(f"page-{number:03d}"), version=0))
+
+    found = [run["run_id"] for run in console.runs(text="page-", state=("running", str(a.run("x").state)))]
+
+    assert sorted(found) == [f"page-{number:03d}" for number in range(120)]
+
+
+def test_a_refusal_has_the_servers_sentence_and_code(console: Client, api_bench: Bench, api_server: ApiProcess) -> None:
+    with pytest.raises(ApiProblem, match=r"there is no run 'nothing' \(`aisbench runs` lists them\)") as missing:
+        console.run("nothing")
+    reader = Client(api_server.url, token_of(api_bench, role=Role.VIEWER))
+    with pytest.raises(ApiProblem, match="needs the role engineer") as refused:
+        reader.launch(SPEC)
+
+    assert (missing.value.status, missing.value.code) == (404, "run-not-found")
+    assert (refused.value.status, refused.value.code) == (403, "not-allowed")
+
+
+def test_a_launch_whose_answers_are_lost_launches_once(
+    console: Client, api_bench: Bench, api_server: ApiProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
+    backend, lost = urlsplit(api_server.url), [2]
+
+    class Lossy(BaseHTTPRequestHandler):
+        """Passes requests on, and loses the first answers."""
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            connection = http.client.HTTPConnection(backend.hostname or "", backend.port)
+            connection.request("POST", self.path, body, dict(self.headers))
+            answer = connection.getresponse()
+            content = answer.read()
+            connection.close()
+            if lost[0]:
+                lost[0] -= 1
+                return
+            self.send_response(answer.status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    before = api_bench.core.ledger.count()
+    with listening(Lossy) as address:
+        launched = Client(address, token_of(api_bench)).launch(SPEC, "sandbox")
+
+    assert lost == [0]
+    assert api_bench.core.ledger.count() == before + 1
+    assert console.run(launched["run_id"])["run"]["run_id"] == launched["run_id"]
+
+
+def test_a_server_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
+
+    with pytest.raises(ApiProblem, match="does not answer") as silent:
+        Client("http://127.0.0.1:9", "aisb_x").get("/runs")
+
+    assert (silent.value.status, silent.value.code) == (0, "no-answer")
+    assert "aisb_x" not in str(silent.value) + repr(Client("http://127.0.0.1:9", "aisb_x"))
+
+
+def test_a_token_is_not_sent_where_a_redirect_leads() -> None:
+    reached = list[str]()
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        """Redirects to itself."""
+
+        def do_GET(self) -> None:
+            reached.append(self.path)
+            self.send_response(302)
+            self.send_header("Location", "/elsewhere")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with listening(Elsewhere) as address, pytest.raises(ApiProblem, match="HTTP 302"):
+        Client(address, "aisb_x").get("/runs")
+
+    assert reached == ["/api/v1/runs"]
+
+
+@pytest.mark.parametrize("server", ["bench.example", "ftp://bench.example", "https://", "http://bench.example"])
+def test_an_address_that_would_show_the_token_is_refused(server: str) -> None:
+    with pytest.raises(ConfigError):
+        Client(server, "aisb_x")
+
+    Client("http://bench.example", "aisb_x", unencrypted=True)
