@@ -1,0 +1,306 @@
+"""The files of deploy/: units as systemd reads them, and proxies that people and programs come through to a console."""
+
+import base64
+import configparser
+import getpass
+import os
+import re
+import shlex
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.parser import Parser
+from http.client import HTTPSConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.cli import main
+from aisbench_core.settings import Settings
+from tests.browser.console_process import ConsoleProcess
+from tests.contract.certificates import self_signed
+from tests.ports import free_port
+from tests.source_tree import HOME
+
+DEPLOY = HOME / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+NAME = "bench.example.com"
+PASSWORD = "a-password-of-ann"
+MOST_EXPOSED = 30
+"""Of 100, by `systemd-analyze security`; a unit without any hardening has 96."""
+
+
+class Unit(configparser.RawConfigParser):
+    """A unit file: keys keep their case, and may come twice."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(strict=False, delimiters=("=",), comment_prefixes=("#",))
+        self.optionxform = str  # type: ignore[assignment,method-assign]  # configparser's way to keep the case
+        self.read(file, "utf-8")
+
+
+@pytest.mark.parametrize("file", UNITS, ids=lambda file: file.name)
+def test_a_unit_starts_a_command_that_is_there_as_its_own_user(file: Path) -> None:
+    service = Unit(file)["Service"]
+    program, *words = service["ExecStart"].removeprefix('/bin/sh -c "exec ').split()
+
+    assert program.startswith("/opt/aisbench/.venv/bin/")
+    assert (Path(sys.executable).parent / Path(program).name).exists()
+    if Path(program).name == "aisbench":
+        assert words[0] in main.commands
+    else:
+        assert (HOME / words[1]).exists()
+    assert (service["User"], service["WorkingDirectory"]) == ("aisbench", "/opt/aisbench")
+    lines = re.findall(r"^Environment=(.*)$", file.read_text("utf-8"), re.M)
+    variables = dict(each.split("=", 1) for line in lines for each in line.split())
+    known = {f"AISBENCH_{name.upper()}" for name in Settings.model_fields} | {"AISBENCH_SETTINGS"}
+    assert {name for name in variables if name.startswith("AISBENCH")} <= known
+    assert service["UMask"] == "0077"
+
+
+def test_the_nightly_backup_is_written_by_the_command_of_its_unit(tmp_path: Path) -> None:
+    command = Unit(DEPLOY / "systemd" / "aisbench-backup.service")["Service"]["ExecStart"]
+    program = str(Path(sys.executable).with_name("aisbench"))
+    (tmp_path / "backups").mkdir()
+    # As systemd unescapes it.
+    typed = command.replace("$$", "$").replace("%%", "%").replace("/opt/aisbench/.venv/bin/aisbench", program)
+    typed = typed.replace("/var/backups/aisbench", str(tmp_path / "backups"))
+
+    environment = {"PATH": os.environ["PATH"], "AISBENCH_DATA_DIR": str(tmp_path / "data")}
+    done = subprocess.run(shlex.split(typed), env=environment, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    (written,) = (tmp_path / "backups").iterdir()
+    assert re.fullmatch(r"day-(0[1-9]|[12]\d|3[01])\.tar\.gz", written.name)
+
+
+def test_systemd_accepts_the_units_and_finds_them_little_exposed(tmp_path: Path) -> None:
+    """Where systemd is; the command is replaced, because its folder is not on this machine."""
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        return  # what the units say is tested above
+    for file in (DEPLOY / "systemd").iterdir():
+        text = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", file.read_text("utf-8"), flags=re.M)
+        (tmp_path / file.name).write_text(text, "utf-8")
+
+    verified = subprocess.run([analyze, "verify", *tmp_path.iterdir()], capture_output=True, text=True, check=False)
+
+    assert (verified.returncode, [line for line in verified.stderr.splitlines() if str(tmp_path) in line]) == (0, [])
+    for file in tmp_path.glob("*.service"):
+        options = ["--offline=true", f"--threshold={MOST_EXPOSED}", "--no-pager"]
+        rated = subprocess.run([analyze, "security", *options, file], capture_output=True, text=True, check=False)
+        assert rated.returncode == 0, rated.stdout[-300:]
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """A console that knows its address behind the proxy."""
+    settings = {"public_url": f"https://{NAME}", "identity": "proxy", "trusted_proxies": "127.0.0.1"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORWARDED_ALLOW_IPS", "")  # as the unit sets it
+        console = ConsoleProcess.start(tmp_path_factory.mktemp("behind"), **settings)
+    yield console
+    console.stop()
+
+
+def nginx(folder: Path, port: int, backend: str) -> list[str]:
+    """The command of an nginx with the file of deploy/, on a free port and with files of this folder."""
+    (folder / "htpasswd").write_text(f"ann:{{PLAIN}}{PASSWORD}\n", "utf-8")
+    text = (DEPLOY / "nginx.conf").read_text("utf-8").replace("/etc/aisbench/tls", str(folder))
+    text = re.sub(r"^\s*listen \[::\].*\n", "", text.replace("/etc/aisbench", str(folder)), flags=re.M)
+    text = text.replace("listen 80;", f"listen 127.0.0.1:{free_port()};").replace(
+        "listen 443", f"listen 127.0.0.1:{port}"
+    )
+    process = f"user {getpass.getuser()}; daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
+    paths = "".join(
+        f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    config = folder / "nginx.conf"
+    config.write_text(
+        process + "http { access_log off;\n" + paths + text.replace("http://127.0.0.1:8501", backend) + "}\n", "utf-8"
+    )
+    return ["nginx", "-c", str(config), "-e", str(folder / "error.log")]
+
+
+def caddy(folder: Path, port: int, backend: str) -> list[str]:
+    """The same for Caddy."""
+    hashed = subprocess.run(
+        ["caddy", "hash-password", "--plaintext", PASSWORD], capture_output=True, text=True, check=True
+    )
+    (folder / "caddy-people").write_text(f"ann {hashed.stdout}", "utf-8")
+    text = (DEPLOY / "Caddyfile").read_text("utf-8").replace("/etc/aisbench/tls", str(folder))
+    text = text.replace("/etc/aisbench", str(folder)).replace("127.0.0.1:8501", backend.removeprefix("http://"))
+    options = "{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system " + str(folder) + "\n}\n"
+    config = folder / "Caddyfile"
+    config.write_text(options + text.replace(f"\n{NAME} {{", f"\n{NAME}:{port} {{\n\tbind 127.0.0.1"), "utf-8")
+    return ["caddy", "run", "--adapter", "caddyfile", "--config", str(config)]
+
+
+Proxy = Callable[[Path, int, str], list[str]]
+
+
+@contextmanager
+def running(proxy: Proxy, folder: Path, backend: str) -> Iterator[int]:
+    """The port of a proxy before a server."""
+    pem = self_signed(folder, datetime.now(UTC) + timedelta(days=1))
+    for name in ("fullchain.pem", "key.pem"):
+        (folder / name).write_text(pem.read_text("utf-8"), "utf-8")
+    port = free_port()
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(proxy(folder, port, backend), stdout=log, stderr=log)
+        try:
+            _wait_for(port, process, folder)
+            yield port
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _wait_for(port: int, process: "subprocess.Popen[bytes]", folder: Path) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        assert process.poll() is None, (folder / "log").read_text("utf-8")
+        assert time.monotonic() < deadline
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+
+
+class Door:
+    """Requests to the proxy, as to the name that is in its certificate's place."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._tls = ssl.create_default_context()
+        self._tls.check_hostname, self._tls.verify_mode = False, ssl.CERT_NONE  # a test's own certificate
+
+    def __call__(self, path: str, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and content of the answer."""
+        raw = socket.create_connection(("127.0.0.1", self._port), 30)
+        connection = HTTPSConnection(NAME, timeout=30, context=self._tls)
+        connection.sock = self._tls.wrap_socket(raw, server_hostname=NAME)
+        connection.request("GET", path, headers={"Host": NAME, **headers})
+        reply = connection.getresponse()
+        status, found = reply.status, {name.lower(): value for name, value in reply.getheaders()}
+        content = b"" if status == 101 else reply.read()
+        connection.close()
+        return status, found, content
+
+
+ANN = {"Authorization": "Basic " + base64.b64encode(f"ann:{PASSWORD}".encode()).decode()}
+SOCKET = {
+    "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": base64.b64encode(b"0123456789abcdef").decode(),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proxy", [nginx, caddy])
+def test_people_come_with_a_password_and_web_sockets_and_programs_with_a_token(
+    proxy: Proxy, console: ConsoleProcess, tmp_path: Path
+) -> None:
+    if shutil.which(proxy.__name__) is None:
+        return  # the file is tried where its program is
+    with running(proxy, tmp_path, console.url) as port:
+        door = Door(port)
+
+        stranger = door("/", {})
+        page = door("/leaderboard", ANN)
+        live = door("/_stcore/stream", ANN | SOCKET | {"Origin": f"https://{NAME}"})
+        foreign = door("/_stcore/stream", ANN | SOCKET | {"Origin": "https://evil.example.com"})
+        unknown = door("/api/v1/runs", {"Authorization": "Bearer nonsense"})
+        health = door("/healthz", {})
+
+    assert stranger[0] == 401
+    assert (page[0], b"<title>" in page[2]) == (200, True)
+    assert page[1]["strict-transport-security"] == "max-age=31536000"
+    assert page[1]["x-frame-options"] == "DENY"
+    assert live[0] == 101
+    assert foreign[0] == 403
+    assert (unknown[0], b"token" in unknown[2]) == (401, True), "the console's answer, not the proxy's"
+    assert health[0] == 200
+
+
+@contextmanager
+def echo() -> Iterator[str]:
+    """The address of a server that answers with the headers of the request."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # http.server looks for this name
+            content = str(self.headers).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proxy", [nginx, caddy])
+def test_the_proxy_says_who_somebody_is_whatever_a_browser_sends(proxy: Proxy, tmp_path: Path) -> None:
+    if shutil.which(proxy.__name__) is None:
+        return
+    forged = {"X-Forwarded-User": "boss", "X-Forwarded-Groups": "admins"}
+    with echo() as backend, running(proxy, tmp_path, backend) as port:
+        door = Door(port)
+
+        page = Parser().parsestr(door("/runs", ANN | forged)[2].decode())
+        program = Parser().parsestr(door("/api/v1/runs", forged | {"Authorization": "Bearer token"})[2].decode())
+
+    assert page.get_all("X-Forwarded-User") == ["ann"]
+    assert {page["X-Forwarded-Groups"], program["X-Forwarded-Groups"], program["X-Forwarded-User"]} <= {None, ""}
+    assert (page["Authorization"] or "", program["Authorization"]) == ("", "Bearer token")
+    assert page["Host"] == NAME
+
+
+def test_the_image_is_rootless_with_a_read_only_root_and_a_health_check() -> None:
+    text = (DEPLOY / "Containerfile").read_text("utf-8")
+    last = text[text.rindex("FROM ") :]
+
+    assert re.search(r"^USER 10001:10001$", last, re.M)
+    assert re.search(r"^VOLUME /var/lib/aisbench$", last, re.M)
+    assert "--require-hashes" in text
+    probe = re.search(r'"-c", "(import urllib.*)"\]', last)
+    assert probe
+    assert "/healthz" in probe[1]
+    compile(probe[1], "Containerfile", "exec")
+    copied = {name for line in re.findall(r"^COPY (?!--from)(.*)$", text, re.M) for name in line.split()[:-1]}
+    assert all((HOME / name).exists() for name in copied)
+    assert "AISBENCH_DATA_DIR=/var/lib/aisbench" in last
+    assert '"127.0.0.1"' in last.rpartition("CMD")[2], "other machines come through the proxy"
+
+
+def test_what_the_image_leaves_out_of_its_context_holds_data_and_keys() -> None:
+    excluded = (HOME / ".containerignore").read_text("utf-8").split()
+
+    assert {"data", ".git", ".venv", "aisbench.yaml", ".streamlit/secrets.toml"} <= set(excluded)
+
+
+def test_the_page_names_every_file_and_its_commands_are_those_that_are_tested() -> None:
+    page = (HOME / "docs" / "deploy.md").read_text("utf-8")
+
+    files = {path.relative_to(HOME).as_posix() for path in DEPLOY.rglob("*") if path.is_file()}
+
+    assert {name for name in files if f"(../{name})" not in page} == set()
