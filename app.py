@@ -20,7 +20,7 @@ from aisbench_core.api.mounting import ApiMiddleware
 from aisbench_core.private_files import private_umask
 from aisbench_core.settings import environment, load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
-from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware
+from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
 from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity
 from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
 from aisbench_core.web.security_headers import SecurityHeaders
@@ -34,9 +34,14 @@ from pages._ui.shell.errors import show_script_error
 def front_door() -> FrontDoor:
     """Who may reach the console, by settings, Streamlit's configuration and arguments after `run app.py --`."""
     settings = load_settings()
-    names = ConsoleNames(str(st.get_option("server.address") or ""), WebOrigin.parse(settings.public_url.rstrip("/")))
+    names = ConsoleNames(str(st.get_option("server.address") or ""), public_origin())
     signed_in = settings.needs_sign_in
     return FrontDoor(names, signed_in or settings.allow_network_access_without_sign_in or SWITCH in sys.argv)
+
+
+def public_origin() -> WebOrigin | None:
+    """The address of a proxy in front of the console, by the settings."""
+    return WebOrigin.parse(load_settings().public_url.rstrip("/"))
 
 
 def identity() -> ProxyIdentity | None:
@@ -83,6 +88,7 @@ app = st.App(
     "pages/_ui/entry.py",
     lifespan=lifespan,
     middleware=[
+        Middleware(PublicScheme, public=public_origin),
         Middleware(SecurityHeaders),
         Middleware(FrontDoorMiddleware, front_door=front_door),
         Middleware(ApiMiddleware, create_api=api),

@@ -133,8 +133,9 @@ def _start_all(
         before = _changed(folder / "profile.yaml")  # the sandbox writes it when it is ready
         _start_sandbox(family, settings, folder, exposed)
     console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), "--", *switches]
-    # The address of a connection is the connection's, not what a header says; see aisbench_core/web/identity.py.
-    family.start(CONSOLE, console, variables={**environment(), FORWARDED: ""})  # starts while the sandbox does
+    # With sign-in, the address of a connection is the connection's, whatever a header says; see web/identity.py.
+    variables = {**environment(), FORWARDED: ""} if settings.needs_sign_in else None
+    family.start(CONSOLE, console, variables)  # starts while the sandbox does
     if sandbox:
         _wait_until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
     if is_read_only(settings.data_dir):

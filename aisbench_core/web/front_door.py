@@ -15,7 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aisbench_core.web.addresses import SETTING, ConsoleNames, is_loopback
+from aisbench_core.web.addresses import SETTING, ConsoleNames, WebOrigin, is_loopback
 
 INNER = "/_stcore/"
 # Internal endpoints of Streamlit that the console's pages use; not metrics or the agent API.
@@ -94,6 +94,28 @@ def _as_same_origin(scope: Scope) -> Scope:
     host = Headers(scope=scope)["origin"].partition("://")[2]
     headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
     return {**scope, "headers": [(b"host", host.encode("latin-1")), *headers]}
+
+
+class PublicScheme:
+    """Gives requests to the public address its scheme: behind a proxy that ends TLS they arrive as plain HTTP.
+
+    By the setting, since a header that says so could come from anybody."""
+
+    def __init__(self, app: ASGIApp, public: Callable[[], WebOrigin | None]) -> None:
+        self._app = app
+        self._find_public = public
+
+    @cached_property
+    def _public(self) -> WebOrigin | None:
+        return self._find_public()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, as HTTPS where the browser uses HTTPS."""
+        if scope["type"] in ("http", "websocket") and self._public and self._public.scheme == "https":
+            host = Headers(scope=scope).get("host", "")
+            if WebOrigin.of("https", host) == self._public:
+                scope = {**scope, "scheme": "wss" if scope["type"] == "websocket" else "https"}
+        await self._app(scope, receive, send)
 
 
 COOKIE = "aisbench_browser"

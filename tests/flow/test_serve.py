@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +80,21 @@ def test_the_sandbox_starts_without_the_consoles_keys_and_knows_what_to_hide(
     assert words[words.index(b"--hide") + 1] == os.fsencode(data)
     assert words[words.index(b"--real-keys") + 1] == os.fsencode(data / "credentials.yaml")
     assert b"--beside-real-keys" in words
+
+
+@pytest.mark.parametrize("settings", [{"AISBENCH_IDENTITY": "proxy", "AISBENCH_TRUSTED_PROXIES": "127.0.0.2"}])
+def test_a_console_with_sign_in_is_served_to_nobody_but_its_proxy(
+    environment: dict[str, str], settings: dict[str, str], request: pytest.FixtureRequest
+) -> None:
+    environment.update(settings)
+    address = address_of(request.getfixturevalue("served"))  # it starts with these settings
+    spoofed = urllib.request.Request(address, headers={"X-Forwarded-User": "root", "X-Forwarded-For": "127.0.0.2"})
+
+    with pytest.raises(urllib.error.HTTPError, match="403") as refused:
+        _DIRECT.open(spoofed, timeout=60)
+
+    with refused.value as answer:
+        assert b"only through its proxy" in answer.read()
 
 
 def children_of(pid: int) -> list[int]:

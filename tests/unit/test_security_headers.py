@@ -11,16 +11,19 @@ from starlette.types import Receive, Scope, Send
 
 from aisbench_core.api.app import ApiServer
 from aisbench_core.api.serving import program_app
+from aisbench_core.web.addresses import WebOrigin
+from aisbench_core.web.front_door import BrowserCookie, PublicScheme
 from aisbench_core.web.log_downloads import LogDownloadMiddleware
 from aisbench_core.web.security_headers import SecurityHeaders, content_security_policy
 from aisbench_core.wiring import open_core
 
 
-def headers_of(app: Any, path: str = "/", scheme: str = "http", method: str = "GET") -> Headers:
+def headers_of(app: Any, path: str = "/", scheme: str = "http", method: str = "GET", accept: str = "*/*") -> Headers:
     """The headers of what an app answers to a request without a body."""
     scope = {
         "type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"",
-        "scheme": scheme, "server": ("127.0.0.1", 8501), "headers": [(b"host", b"bench.example:8501")],
+        "scheme": scheme, "server": ("127.0.0.1", 8501),
+        "headers": [(b"host", b"bench.example:8501"), (b"accept", accept.encode())],
     }  # fmt: skip
     answered: list[Headers] = []
 
@@ -60,6 +63,25 @@ def test_with_tls_browsers_keep_to_tls() -> None:
     assert age
     assert int(age[1]) >= 365 * 24 * 3600
     assert "Strict-Transport-Security" not in headers_of(SecurityHeaders(plain))
+
+
+@pytest.mark.parametrize(
+    ("public", "is_safe"),
+    [
+        ("https://bench.example:8501", True),
+        ("http://bench.example:8501", False),
+        ("https://bench.example", False),  # another port
+        ("https://other.example:8501", False),
+        ("", False),
+    ],
+)
+def test_behind_a_proxy_that_ends_tls_the_public_address_decides(public: str, is_safe: bool) -> None:
+    app = PublicScheme(SecurityHeaders(BrowserCookie(plain)), lambda: WebOrigin.parse(public))
+
+    headers = headers_of(app, accept="text/html")
+
+    assert ("Strict-Transport-Security" in headers) is is_safe
+    assert ("Secure" in headers["Set-Cookie"].split("; ")) is is_safe
 
 
 def test_the_policy_lets_no_page_change_where_its_addresses_lead() -> None:

@@ -14,7 +14,7 @@ from pages._ui.compare.comparability import field_name
 from pages._ui.configure.confirmation import ask_region
 from pages._ui.shell import navigation, widgets
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain, show_sentence
 from pages._ui.shell.findings import has_errors, show_all
@@ -137,7 +137,11 @@ def _value_text(value: str) -> str:
 
 def _show_launch(check: ReproductionCheck, token: str) -> None:
     icon, label = ":material/rocket_launch:", t("reproduce.launch")
-    if st.button(label, key="reproduce-yes", type="primary", icon=icon, width="stretch"):
+    right = right_to("Reproductions.launch")
+    if st.button(
+        label, key="reproduce-yes", type="primary", icon=icon, width="stretch",
+        disabled=not right.is_given, help=right.help_text,
+    ):  # fmt: skip
         try:
             # A second press brings the same token, and with it the same run.
             run = core().reproductions.launch(check, actor(), token)

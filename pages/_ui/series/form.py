@@ -16,7 +16,7 @@ from pages._ui.configure.launch import MAX_HOURS, choose_profile
 from pages._ui.series.matrix import row_title
 from pages._ui.series.trials import objective_text, sampler_text
 from pages._ui.shell import navigation, url
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.findings import finding_text, has_errors, show_no_findings
@@ -167,7 +167,11 @@ def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
         st.markdown(t("configure.blocked"))
         return
     icon, label = ":material/rocket_launch:", t("series.launch", cells=draft.estimate.cells)
-    if st.button(label, key="series-launch-button", type="primary", icon=icon, width="stretch"):
+    right = right_to("SeriesService.launch")
+    if st.button(
+        label, key="series-launch-button", type="primary", icon=icon, width="stretch",
+        disabled=not right.is_given, help=right.help_text,
+    ):  # fmt: skip
         LAUNCH.open(secrets.token_hex(8))
     LAUNCH.show(t("series.launch_title"), _confirm_launch, spec, draft, profile)
 
