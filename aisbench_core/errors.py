@@ -79,6 +79,10 @@ class SeriesNotFound(AisbenchError):
     """No series has that id."""
 
 
+class TooManyRuns(AisbenchError):
+    """A person has launched as many runs as one may, or has as many active ones."""
+
+
 class NotAllowed(AisbenchError):
     """The actor lacks the role that this needs."""
 

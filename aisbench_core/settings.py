@@ -104,6 +104,12 @@ class Settings(Frozen):
     keep_logs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of logs in OBS.")] = 0
     keep_folders_days: Annotated[int, Field(ge=0, le=36500, description="Retention of files of runs here.")] = 0
     keep_audit_days: Annotated[int, Field(ge=0, le=36500, description="Retention of the audit; 0: for ever.")] = 0
+    launches_per_hour: Annotated[
+        int, Field(ge=0, le=100_000, description="Runs that a person may launch within an hour; 0: any number.")
+    ] = 0
+    runs_at_once: Annotated[
+        int, Field(ge=0, le=100_000, description="Active runs that a person may have; 0: any number.")
+    ] = 0
     summaries_most_mb: Annotated[
         int, Field(ge=0, le=100_000, description="Event files fetched of a run, in MB; 0: none.")
     ] = 64

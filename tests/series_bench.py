@@ -36,14 +36,14 @@ class SeriesBench:
     admit_cells: Callable[[], None]
 
     @classmethod
-    def on(cls, data_dir: Path) -> "SeriesBench":
+    def on(cls, data_dir: Path, **changes: Any) -> "SeriesBench":
         """A bench over a data folder. A second one on the same folder is a new process after a crash."""
         profiles = data_dir / "profiles"
         profiles.mkdir(parents=True, exist_ok=True)
         if not (profiles / "quiet.yaml").exists():
             (profiles / "quiet.yaml").write_text(PROFILE, "utf-8")
         clock = MovableClock(utc_now())
-        settings = Settings(data_dir=data_dir, profile="quiet", request_seconds=2, look_seconds=1)
+        settings = Settings(data_dir=data_dir, profile="quiet", request_seconds=2, look_seconds=1, **changes)
         core = open_core(settings, clock)
         return cls(core, clock, core.series.admission())
 

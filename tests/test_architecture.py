@@ -20,7 +20,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
             "aisbench_core/mlflow",
             *(
                 f"aisbench_core/running/ledger{part}.py"
-                for part in ("", "_file", "_schedules", "_schema", "_series", "_tokens")
+                for part in ("", "_file", "_limits", "_schedules", "_schema", "_series", "_tokens")
             ),
         }
     ),

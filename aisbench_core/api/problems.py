@@ -64,6 +64,7 @@ class KeyReused(ApiError):
 STATUSES: Mapping[type[AisbenchError], HTTPStatus] = {
     errors.TokenRefused: HTTPStatus.UNAUTHORIZED,
     errors.NotAllowed: HTTPStatus.FORBIDDEN,
+    errors.TooManyRuns: HTTPStatus.TOO_MANY_REQUESTS,
     errors.RunNotFound: HTTPStatus.NOT_FOUND,
     errors.SeriesNotFound: HTTPStatus.NOT_FOUND,
     errors.StaleRun: HTTPStatus.CONFLICT,

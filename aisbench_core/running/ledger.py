@@ -1,7 +1,7 @@
 """The ledger: every run with its state, events and progress (SQLite, one connection per operation)."""
 
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
@@ -14,6 +14,8 @@ from aisbench_core.model import ACTIVE, Attempt, Event, Level, Notice, Progress,
 from aisbench_core.private_files import require_writable
 from aisbench_core.running.ledger_file import opened, revision
 from aisbench_core.running.ledger_schema import migrate
+
+Check = Callable[[sqlite3.Connection, Run], None]
 
 # Sorts after every character that an id can contain.
 LAST_LETTER = "\U0010ffff"
@@ -81,12 +83,15 @@ class Ledger:
         found = self.rows(query, [start, start + LAST_LETTER]) if start else []
         return found[:1] if found and found[0][key] == start else found
 
-    def add(self, run: Run, event: Event | None = None, token: str = "") -> Run:
-        """Store a new run. A token is stored once: if a run has it already, that run is returned."""
+    def add(self, run: Run, event: Event | None = None, token: str = "", check: Check = lambda _con, _run: None) -> Run:
+        """Store a new run. A token is stored once: if a run has it already, that run is returned.
+
+        `check` raises unless the run may be stored; nobody else can store one meanwhile."""
         with self.transaction() as con:
             earlier = con.execute("select * from runs where token = ?", [token]).fetchone() if token else None
             if earlier:
                 return run_of(earlier)
+            check(con, run)
             insert(con, "runs", row_of(run) | {"token": token or None})
             add_event(con, event)
         return run

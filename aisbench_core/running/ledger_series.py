@@ -10,7 +10,18 @@ from pydantic import TypeAdapter
 from aisbench_core.errors import SeriesNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, to_json
 from aisbench_core.model import ACTIVE, Attempt, Event, Run, Series, SeriesPlan, SeriesRow
-from aisbench_core.running.ledger import Ledger, add_event, as_text, as_time, columns_of, insert, marks, row_of, run_of
+from aisbench_core.running.ledger import (
+    Check,
+    Ledger,
+    add_event,
+    as_text,
+    as_time,
+    columns_of,
+    insert,
+    marks,
+    row_of,
+    run_of,
+)
 
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 # The columns of attempts, in the order of Attempt's fields.
@@ -100,10 +111,18 @@ class SeriesLedger:
         query = f"select * from runs where series_id <> '' and state in {marks(ACTIVE)}"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.ledger.rows(query, ACTIVE)]
 
-    def admit(self, attempt: Attempt, run: Run, event: Event, row: SeriesRow | None = None) -> Run:
+    def admit(
+        self,
+        attempt: Attempt,
+        run: Run,
+        event: Event,
+        row: SeriesRow | None = None,
+        check: Check = lambda _con, _run: None,
+    ) -> Run:
         """Store the run of an attempt, once. Raises StaleRun when the attempt has a run already, or was cancelled.
 
-        `row`: the row of a trial whose values were chosen just now, in place of the one without values."""
+        `row`: the row of a trial whose values were chosen just now, in place of the one without values. `check`: as in
+        `Ledger.add`."""
         with self.ledger.transaction() as con:
             done = con.execute(
                 "update attempts set run_id = ? where series_id = ? and cell = ? and number = ?"
@@ -118,6 +137,7 @@ class SeriesLedger:
                         series_id=attempt.series_id,
                     )
                 )
+            check(con, run)
             if row is not None:
                 _replace_row(con, attempt, row)
             insert(con, "runs", row_of(run))

@@ -43,6 +43,7 @@ from aisbench_core.private_files import (
 from aisbench_core.regions import Regions
 from aisbench_core.running import run_paths
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_limits import LaunchLimits
 from aisbench_core.running.removals import read_removals, removal_of
 from aisbench_core.running.run_files import LaunchFacts, write_facts
 from aisbench_core.running.run_paths import RunFolder
@@ -110,7 +111,7 @@ class Runs:
         """Store a new run. A token launches once: launching with it again returns the first run.
 
         `reproduces`: the id of the run whose result this one is to repeat. Raises SpecError with every preflight
-        error, ConfigError, NotAllowed."""
+        error, TooManyRuns, ConfigError, NotAllowed."""
         _require_own_files(spec, actor)
         chosen = self.regions.profile(profile)
         errors = [finding for finding in self.preflight.offline(spec, chosen.name) if finding.level is Level.ERROR]
@@ -118,7 +119,11 @@ class Runs:
             problems = [Problem(finding.field, finding.sentence) for finding in errors]
             raise SpecError(Message("this cannot be launched"), problems)
         spec = subject_of(spec, chosen, self.workloads).spec
-        return self.create(spec, chosen, actor, lambda run, event: self.ledger.add(run, event, token), reproduces)
+
+        def store(run: Run, event: Event) -> Run:
+            return self.ledger.add(run, event, token, self.limits.require_room)
+
+        return self.create(spec, chosen, actor, store, reproduces)
 
     @permitted
     def create(self, spec: RunSpec, profile: Profile, actor: Actor, store: Store, reproduces: str = "") -> Run:
@@ -199,6 +204,11 @@ class Runs:
         facts = LaunchFacts(workload.facts(run.spec), profile.region, profile.rehearsal, accelerator, launched)
         write_facts(facts, folder.launch)
         write_whole(folder.spec, to_yaml(run.spec).encode())
+
+    @property
+    def limits(self) -> LaunchLimits:
+        """What one person may launch."""
+        return LaunchLimits(self.settings.launches_per_hour, self.settings.runs_at_once)
 
     def folder(self, run: Run) -> RunFolder:
         """The run's folder on this machine."""

@@ -109,7 +109,7 @@ class Admitting:
 
         def store(run: Run, event: Event) -> Run:
             of_series = replace(run, series_id=series.series_id, series_index=attempt.cell)
-            return self.ledger.admit(attempt, of_series, event, chosen)
+            return self.ledger.admit(attempt, of_series, event, chosen, self.runs.limits.require_room)
 
         profile = self.regions.profile(series.profile)
         return self.runs.create(row.spec, profile, local_actor(attempt.requested_by, WayIn.FOLLOWER), store)

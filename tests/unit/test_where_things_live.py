@@ -32,6 +32,7 @@ SQL_PLACES = (
     "aisbench_core/running/ledger_outbox.py",
     "aisbench_core/running/ledger_series.py",
     "aisbench_core/running/ledger_tokens.py",
+    "aisbench_core/running/ledger_limits.py",
     "aisbench_core/running/ledger_watches.py",
     "aisbench_core/accounts",
     "aisbench_core/mlflow",

@@ -1,0 +1,58 @@
+"""Limits of launches per person, checked in the transaction that stores a run: racing launches never exceed them."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import timedelta
+
+from aisbench_core.errors import TooManyRuns
+from aisbench_core.messages import Message
+from aisbench_core.model import ACTIVE, Run
+from aisbench_core.running.ledger import as_text, as_time, marks
+
+WINDOW = timedelta(hours=1)
+
+_ACTIVE = f"select count(*) from runs where state in {marks(ACTIVE)} and created_by = ?"  # noqa: S608  # only ? marks
+
+# Of the newest launches within the window, as many as are allowed: the last one's end of the window makes room.
+_RECENT = "select created_at from runs where created_at > ? and created_by = ? order by created_at desc limit ?"
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchLimits:
+    """How many runs one person may launch within an hour, and have active at once; 0: no limit."""
+
+    per_hour: int = 0
+    at_once: int = 0
+
+    def require_room(self, con: sqlite3.Connection, run: Run) -> None:
+        """Raises TooManyRuns if this run would be one too many of its person; within the transaction that stores it."""
+        if self.at_once:
+            self._require_active_below(con, run)
+        if self.per_hour:
+            self._require_recent_below(con, run)
+
+    def _require_active_below(self, con: sqlite3.Connection, run: Run) -> None:
+        [active] = con.execute(_ACTIVE, [*ACTIVE, run.created_by]).fetchone()
+        if active >= self.at_once:
+            raise TooManyRuns(
+                Message(
+                    "{who} has as many active runs as `runs_at_once` allows ({limit})",
+                    who=run.created_by,
+                    limit=self.at_once,
+                ),
+                Message("wait until one has ended, or stop one"),
+            )
+
+    def _require_recent_below(self, con: sqlite3.Connection, run: Run) -> None:
+        since = as_text(run.created_at - WINDOW)
+        recent = con.execute(_RECENT, [since, run.created_by, self.per_hour]).fetchall()
+        if len(recent) >= self.per_hour:
+            free = as_time(recent[-1]["created_at"]) + WINDOW
+            raise TooManyRuns(
+                Message(
+                    "{who} has launched as many runs within an hour as `launches_per_hour` allows ({limit})",
+                    who=run.created_by,
+                    limit=self.per_hour,
+                ),
+                Message("the next one can be launched at {time} UTC", time=f"{free:%H:%M:%S}"),
+            )
