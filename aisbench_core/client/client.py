@@ -24,8 +24,8 @@ TRIES = 5
 FIRST_WAIT_S = 0.5
 ENDED = ("completed", "failed", "stopped")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# Answers by which a server or a proxy before it says that trying again helps.
-_BUSY = (429, 502, 503, 504)
+# Answers by which a server or a proxy before it says that trying again soon helps. 429 is a limit per hour.
+_BUSY = (502, 503, 504)
 
 Json = Any
 """An answer; docs/api.md and the server's /api/v1/openapi.json describe its fields."""

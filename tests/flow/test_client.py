@@ -161,3 +161,26 @@ def test_an_address_that_would_show_the_token_is_refused(server: str) -> None:
         Client(server, "aisb_x")
 
     Client("http://bench.example", "aisb_x", unencrypted=True)
+
+
+@pytest.mark.parametrize(("status", "tries"), [(503, client.TRIES), (429, 1), (500, 1)])
+def test_only_what_passes_soon_is_tried_again(monkeypatch: pytest.MonkeyPatch, status: int, tries: int) -> None:
+    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
+    asked = list[str]()
+
+    class Refusing(BaseHTTPRequestHandler):
+        """Refuses everything."""
+
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with listening(Refusing) as address, pytest.raises(ApiProblem) as refused:
+        Client(address, "aisb_x").get("/runs")
+
+    assert (refused.value.status, len(asked)) == (status, tries)
