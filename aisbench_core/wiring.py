@@ -116,8 +116,8 @@ class Core:
         self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, secrets, connect, self.series.record,
-            self.series.admission, ScheduledLaunches(schedules, self.series, clock).tick, self.notifications.tick,
-            self.slow_share, clock,
+            self.series.admission, ScheduledLaunches(schedules, self.series, self.people, clock).tick,
+            self.notifications.tick, self.slow_share, clock,
         )  # fmt: skip
         self.annotations = AnnotationService(settings, ledger, warehouse, clock)
         self.run_names = RunNames(workloads, self.annotations)

@@ -177,7 +177,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/schedules": (
-        *(f"aisbench_core.{name}" for name in ("running.ledger_schedules", "schedules", "series", "warehouse")),
+        *(
+            f"aisbench_core.{name}"
+            for name in ("accounts.people", "running.ledger_schedules", "schedules", "series", "warehouse")
+        ),
         *BELOW,
     ),
     "aisbench_core/system": (

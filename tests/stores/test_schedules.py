@@ -182,6 +182,29 @@ def test_a_plan_that_has_become_impossible_is_told_with_its_reason(bench: Series
     assert len(told(bench, "skipped")) == 1
 
 
+@pytest.mark.parametrize(
+    ("role", "says"),
+    [
+        (Role.ENGINEER, "launched: "),
+        (Role.VIEWER, f"not launched: {PERSON} may not do this: series.launch needs the role engineer"),
+        (None, f"not launched: the access of its owner, {PERSON}, was revoked"),
+    ],
+)
+def test_a_schedule_launches_in_the_role_that_its_owner_has_today(
+    bench: SeriesBench, role: Role | None, says: str
+) -> None:
+    add(bench)
+    bench.core.people.set_role("boss", Role.ADMIN, ME)
+    bench.core.people.set_role(PERSON, role or Role.ENGINEER, ME)
+    if role is None:
+        bench.core.people.revoke(PERSON, ME)
+
+    schedule = tick(bench, "2026-03-03T02:00:01+08:00")
+
+    assert str(schedule.detail).startswith(says)
+    assert len(launched(bench)) == (role is Role.ENGINEER)
+
+
 def test_a_paused_schedule_launches_nothing_and_misses_nothing(bench: SeriesBench) -> None:
     add(bench)
     bench.core.schedules.pause("nightly", ME)
