@@ -16,7 +16,7 @@ from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.words import t
 
-SECONDS = 4.0
+SECONDS = 4.5  # not when the answers are: what is redrawn at one moment waits for each other
 LINES = 300
 HEIGHT = 420
 MAX_DRAWN = 32  # ends of logs, of up to some 100 kB each
