@@ -81,7 +81,7 @@ class Core:
         self.audit = Audit(ledger, settings.keep_audit_days, clock)
         self.people = People(ledger, clock)
         self.sessions = Sessions(settings, self.people, clock)
-        self.tokens = Tokens(TokenLedger(ledger), clock)
+        self.tokens = Tokens(TokenLedger(ledger), clock, self.people.is_revoked)
         self.warehouse = warehouse
         self.workloads = workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
         self.regions = regions = Regions(settings, interactive)

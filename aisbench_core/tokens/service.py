@@ -1,5 +1,6 @@
 """Makes, lists, revokes and checks tokens."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -20,10 +21,11 @@ REFUSED = Message("this token opens nothing: it is misspelt, or of another conso
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of this console. Threads may share it."""
+    """Tokens of this console. Threads may share it. `is_revoked`: whether a person's access was revoked."""
 
     ledger: TokenLedger
     clock: Clock
+    is_revoked: Callable[[str], bool]
 
     @permitted
     def create(self, request: TokenRequest, actor: Actor) -> tuple[Token, TokenText]:
@@ -66,6 +68,10 @@ class Tokens:
         return stored[0]
 
     def _require_active(self, token: Token) -> None:
+        if self.is_revoked(token.name):
+            raise TokenRefused(
+                Message("the access of {who} was revoked", who=token.name), Message("ask an admin for access")
+            )
         hint = Message("`aisbench token create` makes a new one")
         match token.state(self.clock()):
             case TokenState.EXPIRED:

@@ -1,7 +1,7 @@
 """Tokens: they open the API while they last, for whom they name, and nobody can read them from the disk."""
 
 import string
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle as Values
 from hypothesis.stateful import RuleBasedStateMachine, consumes, initialize, invariant, rule
 
+from aisbench_core.accounts.people import People
 from aisbench_core.documents import parse
 from aisbench_core.errors import NotAllowed, SpecError, TokenNotFound, TokenRefused
 from aisbench_core.messages import Message
@@ -44,7 +45,13 @@ def watch() -> Hands:
 
 @pytest.fixture
 def tokens(tmp_path: Path, watch: Hands) -> Tokens:
-    return Tokens(TokenLedger(Ledger(tmp_path / "data" / "ledger.sqlite3")), watch)
+    return tokens_in(tmp_path / "data", watch)
+
+
+def tokens_in(folder: Path, watch: Callable[[], datetime]) -> Tokens:
+    """Tokens in a folder, where people may be known, too."""
+    ledger = Ledger(folder / "ledger.sqlite3")
+    return Tokens(TokenLedger(ledger), watch, People(ledger, watch).is_revoked)
 
 
 def files_in(folder: Path) -> Iterator[bytes]:
@@ -77,7 +84,7 @@ def test_no_secret_is_stored_or_shown_in_a_repr(tokens: Tokens, tmp_path: Path) 
 @given(role=st.sampled_from(Role), own=st.sampled_from(Role))
 def test_nobody_makes_or_revokes_a_token_above_his_own_role(role: Role, own: Role) -> None:
     with TemporaryDirectory() as folder:
-        tokens = Tokens(TokenLedger(Ledger(Path(folder) / "ledger.sqlite3")), Hands())
+        tokens = tokens_in(Path(folder), Hands())
         theirs, _ = tokens.create(TokenRequest(name="ann", role=role), TESTER)
         person = Actor("ann", roles_up_to(own), WayIn.CONSOLE)
         order = list(Role)
@@ -116,7 +123,7 @@ def test_a_read_only_token_makes_no_token(tokens: Tokens) -> None:
 @given(position=st.integers(0, 59), letter=st.sampled_from(LETTERS))
 def test_a_text_with_one_other_letter_opens_nothing(position: int, letter: str) -> None:
     with TemporaryDirectory() as folder:
-        tokens = Tokens(TokenLedger(Ledger(Path(folder) / "ledger.sqlite3")), Hands())
+        tokens = tokens_in(Path(folder), Hands())
         plain = tokens.create(TokenRequest(name="ci"), TESTER)[1].plain
         wrong = plain[:position] + letter + plain[position + 1 :]
         if wrong == plain or position >= len(plain):
@@ -150,6 +157,21 @@ def test_only_the_holder_of_the_secret_learns_that_a_token_is_over(tokens: Token
         tokens.authenticate(text.plain)
     with pytest.raises(TokenRefused, match="misspelt"):
         tokens.authenticate(guess.plain)
+
+
+def test_whoever_loses_access_loses_it_for_every_token_too(tokens: Tokens, watch: Hands, tmp_path: Path) -> None:
+    people = People(Ledger(tmp_path / "data" / "ledger.sqlite3"), watch)
+    people.sign_in("bob", None)
+    bobs, cis = (tokens.create(TokenRequest(name=name), TESTER)[1].plain for name in ("bob", "ci"))
+    assert tokens.authenticate(bobs).name == "bob"
+
+    people.revoke("bob", TESTER)
+
+    with pytest.raises(TokenRefused, match="the access of bob was revoked"):
+        tokens.authenticate(bobs)
+    assert tokens.authenticate(cis).name == "ci"
+    people.set_role("bob", Role.VIEWER, TESTER)
+    assert tokens.authenticate(bobs).name == "bob"
 
 
 def test_a_use_is_stored_once_a_minute(tokens: Tokens, watch: Hands) -> None:
@@ -192,7 +214,7 @@ class TokenLives(RuleBasedStateMachine):
     def open(self) -> None:
         self.folder = TemporaryDirectory()
         self.watch = Hands()
-        self.tokens = Tokens(TokenLedger(Ledger(Path(self.folder.name) / "ledger.sqlite3")), self.watch)
+        self.tokens = tokens_in(Path(self.folder.name), self.watch)
         self.ends: dict[str, datetime] = {}
         self.revoked: set[str] = set()
 
