@@ -6,7 +6,7 @@ machine's address before it rejects others. The cookie's random id identifies no
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -119,8 +119,16 @@ class PublicScheme:
 
 
 COOKIE = "aisbench_browser"
+# Browsers take a cookie of this prefix from this host only, and over TLS only: no other server can set it.
+COOKIE_OVER_TLS = f"__Host-{COOKIE}"
 ID = re.compile(r"[A-Za-z0-9_-]{43}")
 YEAR = 365 * 24 * 3600
+
+
+def browser_id_of(cookies: Mapping[str, str]) -> str:
+    """The id in a browser's cookies; empty without a valid one."""
+    sent = str(cookies.get(COOKIE_OVER_TLS) or cookies.get(COOKIE, ""))
+    return sent if ID.fullmatch(sent) else ""
 
 
 class BrowserCookie:
@@ -134,12 +142,12 @@ class BrowserCookie:
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self._app(scope, receive, send)
             return
+        name, secure = (COOKIE_OVER_TLS, "; Secure") if scope.get("scheme") == "https" else (COOKIE, "")
         # Parsed like in pages: other servers on this host set cookies too, some with invalid syntax.
-        received = HTTPConnection(scope).cookies.get(COOKIE, "")
-        browser_id = received if ID.fullmatch(received) else secrets.token_urlsafe(32)
-        secure = "; Secure" if scope.get("scheme") == "https" else ""
+        sent = HTTPConnection(scope).cookies.get(name, "")
+        browser_id = sent if ID.fullmatch(sent) else secrets.token_urlsafe(32)
         # Lax, not Strict, so that a link from a mail opens with the cookie and shows the browser's draft.
-        cookie = f"{COOKIE}={browser_id}; Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax{secure}"
+        cookie = f"{name}={browser_id}; Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax{secure}"
 
         async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -7,18 +7,25 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from aisbench_core.web.front_door import COOKIE, BrowserCookie
+from aisbench_core.web.front_door import COOKIE, COOKIE_OVER_TLS, BrowserCookie
 
 OWN = "A-_z" * 10 + "123"
 
 
 def given(sent: str) -> str:
     """The id that the answer to a page gives to a browser that has sent these cookies."""
+    [own] = re.findall(rf"^{COOKIE}=([^;]+);.*; HttpOnly; SameSite=Lax$", cookie_given(sent))
+    return str(own)
+
+
+def cookie_given(sent: str, scheme: str = "http") -> str:
+    """The cookie of that answer."""
     answers: list[Message] = []
     scope = {
         "type": "http",
         "method": "GET",
         "path": "/",
+        "scheme": scheme,
         "headers": [(b"accept", b"text/html"), (b"cookie", sent.encode("latin-1"))],
     }
 
@@ -33,8 +40,7 @@ def given(sent: str) -> str:
 
     asyncio.run(BrowserCookie(page)(scope, receive, send))
     [cookie] = [value.decode() for name, value in answers[0]["headers"] if name == b"set-cookie"]
-    [own] = re.findall(rf"^{COOKIE}=([^;]+);.*; HttpOnly; SameSite=Lax$", cookie)
-    return str(own)
+    return str(cookie)
 
 
 @pytest.mark.parametrize(
@@ -52,3 +58,16 @@ def test_a_browser_keeps_its_id_whatever_other_programs_of_this_machine_give_it(
 @pytest.mark.parametrize("sent", ["", f"{COOKIE}=short", f"{COOKIE}={OWN}A", f"{COOKIE}={OWN[:-1]}%", f"other={OWN}"])
 def test_an_id_that_is_none_of_ours_is_replaced(sent: str) -> None:
     assert given(sent) not in (OWN, "short")
+
+
+def test_over_tls_no_other_server_can_set_the_cookie() -> None:
+    planted = OWN[::-1]
+
+    first = cookie_given(f"{COOKIE}={planted}", "https")
+    again = cookie_given(f"{COOKIE}={planted}; {COOKIE_OVER_TLS}={OWN}", "https")
+
+    assert first.startswith("__Host-aisbench_browser=")
+    assert {"Path=/", "HttpOnly", "SameSite=Lax", "Secure"} <= set(first.split("; "))
+    assert "Domain" not in first
+    assert planted not in first
+    assert f"={OWN};" in again

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import streamlit as st
 
-from aisbench_core.web.front_door import COOKIE, ID
+from aisbench_core.web.front_door import browser_id_of
 from pages._ui.shell.core import core
 
 SESSION = "browser-id"  # where a session without the cookie has its id
@@ -16,19 +16,13 @@ SESSION = "browser-id"  # where a session without the cookie has its id
 
 def browser_key() -> str:
     """The same for all visits of one browser, a digest, so that nobody can pose as that browser."""
-    own = _cookie_id() or st.session_state.setdefault(SESSION, secrets.token_urlsafe(32))
+    own = browser_id_of(st.context.cookies) or st.session_state.setdefault(SESSION, secrets.token_urlsafe(32))
     return sha256(own.encode()).hexdigest()[:32]
-
-
-def _cookie_id() -> str:
-    """The id in the browser's cookie; empty without a valid one."""
-    cookie = str(st.context.cookies.get(COOKIE, ""))
-    return cookie if ID.fullmatch(cookie) else ""
 
 
 def own_draft(prefix: str, shared: str) -> str:
     """The key of this browser's draft; the first browser without one takes over the draft that all shared once."""
     key, ledger = prefix + browser_key(), core().ledger
-    if _cookie_id() and ledger.draft(key) is None and ledger.draft(shared) is not None:
+    if browser_id_of(st.context.cookies) and ledger.draft(key) is None and ledger.draft(shared) is not None:
         ledger.rename_draft(shared, key)
     return key
