@@ -1,5 +1,6 @@
 """Sessions of people who signed in: each is checked whenever a page calls the core."""
 
+import logging
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -9,6 +10,8 @@ from aisbench_core.errors import SignedOut
 from aisbench_core.messages import Message
 from aisbench_core.model import Clock
 from aisbench_core.settings import Settings
+
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Sessions:
             raise SignedOut(Message("the proxy named nobody"), Message("sign in there, then reload the page"))
         roles = [known[group.strip()] for group in groups.split(",") if group.strip() in known]
         person = self._people.sign_in(name, max(roles, key=list(ROLES).index) if roles else None)
+        LOG.info("%s signed in through the proxy, as %s", person.name, person.role)
         return Session(person.name, self._clock(), self._clock())
 
     def checked(self, session: Session, *, active: bool) -> Session:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,9 +24,11 @@ from aisbench_core.api.metrics import CloudLatency, Traffic
 from aisbench_core.api.openapi import document
 from aisbench_core.api.problems import NoSuchPath, ServerBusy, WrongMethod, bug_response, problem_response
 from aisbench_core.api.requests import body_of, query_of, require_size, token_of
-from aisbench_core.errors import AisbenchError
+from aisbench_core.errors import AisbenchError, NotAllowed, TokenRefused
 from aisbench_core.messages import Message
 from aisbench_core.wiring import Core
+
+LOG = logging.getLogger(__name__)
 
 THREADS = 8
 # Beyond these, who waits longer than a client's patience is told so at once.
@@ -139,6 +142,10 @@ async def _with_problems(respond: Respond, request: Request) -> Response:
     try:
         return await respond(request)
     except AisbenchError as error:
+        if isinstance(error, TokenRefused | NotAllowed):
+            client = request.client.host if request.client else "an unknown address"
+            # English, and the path without its query: as for requests that do not come as far as this.
+            LOG.warning("refused %s %s from %s: %s", request.method, request.url.path[:200], client, error.message)
         return problem_response(error, request)
     except (ClientDisconnect, HTTPException):
         raise

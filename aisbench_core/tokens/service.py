@@ -1,5 +1,6 @@
 """Makes, lists, revokes and checks tokens."""
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, Role
 from aisbench_core.running.ledger_tokens import TokenLedger
 from aisbench_core.tokens.token import Token, TokenRequest, TokenState, TokenText
+
+LOG = logging.getLogger(__name__)
 
 # Each use would be a write that waits for the disk, and would empty what pages have cached of the ledger.
 USE_EVERY = timedelta(minutes=1)
@@ -83,6 +86,7 @@ class Tokens:
     def _record_use(self, token: Token) -> None:
         now = self.clock()
         if token.last_used_at is None or now - token.last_used_at >= USE_EVERY:
+            LOG.info("token %s of %s, role %s, was used", token.token_id, token.name, token.role)
             with suppress(AisbenchError):  # a full or read-only disk must not lock readers out
                 self.ledger.use(token.token_id, now)
 

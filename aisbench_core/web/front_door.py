@@ -12,10 +12,10 @@ from functools import cached_property
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aisbench_core.web.addresses import SETTING, ConsoleNames, WebOrigin, is_loopback
+from aisbench_core.web.refusing import Refusal, refuse
 
 INNER = "/_stcore/"
 # Internal endpoints of Streamlit that the console's pages use; not metrics or the agent API.
@@ -41,7 +41,7 @@ class FrontDoor:
     names: ConsoleNames
     network: bool
 
-    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+    def refusal(self, scope: Scope) -> Refusal | None:
         """HTTP status and message for a rejected request; None if it passes."""
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
@@ -78,11 +78,8 @@ class FrontDoorMiddleware:
         refusal = self._front_door.refusal(scope) if scope["type"] in ("http", "websocket") else None
         if refusal is None:
             await self._app(_as_same_origin(scope), receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": refusal[1]})
         else:
-            status, message = refusal
-            await PlainTextResponse(f"{message}\n", status)(scope, receive, send)
+            await refuse(refusal, scope, receive, send)
 
 
 def _as_same_origin(scope: Scope) -> Scope:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.settings import Settings
 from aisbench_core.web.addresses import FORWARDED
+from aisbench_core.web.refusing import Refusal, refuse
 
 HEALTH = "/_stcore/health"
 """Answered without sign-in: it only says "ok". Programs come before, with tokens, which the API checks itself."""
@@ -34,7 +34,7 @@ class ProxyIdentity:
     user_header: str
     is_revoked: Callable[[str], bool]
 
-    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+    def refusal(self, scope: Scope) -> Refusal | None:
         """HTTP status and message for a refused request; None if it passes."""
         if scope["path"] == HEALTH:
             return None
@@ -93,8 +93,5 @@ class IdentityMiddleware:
         refusal = self._identity.refusal(scope) if is_request and self._identity else None
         if refusal is None:
             await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008, "reason": refusal[1]})
         else:
-            status, message = refusal
-            await PlainTextResponse(f"{message}\n", status)(scope, receive, send)
+            await refuse(refusal, scope, receive, send)

@@ -172,6 +172,20 @@ def test_what_is_no_token_is_refused(api_server: ApiProcess, header: str) -> Non
     require_problem(Program(api_server.url).get("/runs", {"Authorization": header}), 401, "token-refused")
 
 
+def test_refused_tokens_and_changes_are_in_the_log_and_the_token_is_not(program: Program, api_bench: Bench) -> None:
+    wrong = "aisb_0123456789ab_" + "y" * 43
+    reading = token_of(api_bench, read_only=True)
+    require_problem(program.with_token(wrong).get("/runs", workload="canary-of-a-query"), 401, "token-refused")
+    require_problem(program.with_token(reading).post("/runs", {"spec": SPEC}, Idempotency_Key="k"), 403, "not-allowed")
+
+    log = (api_bench.core.settings.data_dir / "console.log").read_text("utf-8")
+
+    assert "refused GET /api/v1/runs from 127.0.0.1: this token opens nothing" in log
+    assert "refused POST /api/v1/runs from 127.0.0.1: " in log
+    for secret in (wrong, reading, "canary-of-a-query"):
+        assert secret not in log
+
+
 def test_the_last_use_of_a_token_is_shown(program: Program, api_bench: Bench) -> None:
     program.get("/runs")
 

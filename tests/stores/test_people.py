@@ -157,6 +157,16 @@ def test_signing_in_again_and_again_writes_once(core: Core, clock: Hands) -> Non
     assert core.people.current("ann").last_seen_at == START
 
 
+def test_a_sign_in_is_in_the_log_with_its_role(core: Core, caplog: pytest.LogCaptureFixture) -> None:
+    core.people.set_role("ann", Role.LEAD, TESTER)
+    caplog.clear()
+    caplog.set_level("INFO", "aisbench_core")
+
+    core.sessions.begin("ann", "")
+
+    assert "ann signed in through the proxy, as lead" in caplog.messages
+
+
 # --- sessions --------------------------------------------------------------------------------------------------
 
 

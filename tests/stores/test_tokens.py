@@ -186,6 +186,17 @@ def test_a_use_is_stored_once_a_minute(tokens: Tokens, watch: Hands) -> None:
     assert used == [a.T0, a.T0, a.T0 + timedelta(minutes=1)]
 
 
+def test_a_use_is_in_the_log_by_the_tokens_id(tokens: Tokens, caplog: pytest.LogCaptureFixture) -> None:
+    token, text = tokens.create(TokenRequest(name="ci", role=Role.LEAD), TESTER)
+    caplog.clear()
+    caplog.set_level("INFO", "aisbench_core")
+
+    tokens.authenticate(text.plain)
+
+    assert caplog.messages == [f"token {token.token_id} of ci, role lead, was used"]
+    assert text.secret not in caplog.text
+
+
 def test_a_token_is_revoked_by_the_beginning_of_its_id_if_that_is_one(tokens: Tokens) -> None:
     created = [tokens.create(TokenRequest(name=f"ci-{number}"), TESTER)[0] for number in range(20)]
 

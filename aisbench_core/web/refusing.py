@@ -1,0 +1,29 @@
+"""Answers refused requests, and logs them, so that whoever tries the doors is in data/console.log."""
+
+import logging
+import re
+
+from starlette.responses import PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+LOG = logging.getLogger(__name__)
+LONGEST_PATH = 200
+
+_TENSORBOARD_TOKEN = re.compile(r"(?<=/tensorboard/)[^/]+")
+
+Refusal = tuple[int, str]
+"""HTTP status and message."""
+
+
+async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with the message; a web socket is refused with 403 before it is accepted."""
+    status, message = refusal
+    client = scope.get("client") or ("an unknown address",)
+    what = scope.get("method", "web socket")
+    # No query and no headers: they may hold what somebody typed, or a token.
+    path = _TENSORBOARD_TOKEN.sub("…", scope["path"])[:LONGEST_PATH]
+    LOG.warning("refused %s %s from %s: %s", what, path, client[0], message)
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": message})
+    else:
+        await PlainTextResponse(f"{message}\n", status)(scope, receive, send)
