@@ -100,7 +100,7 @@ class Core:
             settings, ledger, workloads, regions, launches, preflight, self.systems.take_over, clock
         )
         self.jobs = Jobs(ledger, interactive, runs, clock)
-        self.algorithms = Algorithms(workloads, connect, interactive)
+        self.algorithms = Algorithms(workloads, connect, interactive, runs.open_folders)
         self.files = RunFiles(settings.runs_dir, ledger)
         overviews = RunOverviews(self.files, warehouse, clock)
         self.snapshots = RunSnapshots(self.files, overviews, clock)

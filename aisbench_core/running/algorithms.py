@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from aisbench_core.access import permitted
+from aisbench_core.access.server_files import require_open_files
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, OnProgress
@@ -27,6 +28,7 @@ class Algorithms:
     workloads: Workloads
     connect: Connect
     interactive: Connect
+    open_folders: Sequence[Path]
 
     def all(self, profile: str) -> Sequence[Algorithm] | None:
         """The newest algorithms, newest first; None if the API of the profile has none."""
@@ -45,6 +47,7 @@ class Algorithms:
         """Upload the spec's code, and create an algorithm that runs it as the spec says.
 
         Raises SpecError if the spec has no code, ConfigError if the code cannot be read."""
+        require_open_files(spec, actor, self.open_folders)
         spec = self.workloads.filled(spec)
         if not spec.code_dir:
             problem = Problem("code_dir", Message("an algorithm needs code of its own"), "")

@@ -8,10 +8,11 @@ from datetime import datetime
 from pathlib import Path
 
 from aisbench_core.access import permitted, permitted_for
+from aisbench_core.access.server_files import require_open_files
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import note_values
-from aisbench_core.errors import NotAllowed, Problem, SpecError, StaleRun, full_disks_named
+from aisbench_core.errors import Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import (
     Actor,
@@ -20,12 +21,10 @@ from aisbench_core.model import (
     Launched,
     Level,
     Phase,
-    Role,
     Run,
     RunPart,
     RunSpec,
     RunState,
-    WayIn,
 )
 from aisbench_core.model.run import SEARCH_REASON
 from aisbench_core.preflight.offline import price_of
@@ -112,7 +111,7 @@ class Runs:
 
         `reproduces`: the id of the run whose result this one is to repeat. Raises SpecError with every preflight
         error, TooManyRuns, ConfigError, NotAllowed."""
-        _require_own_files(spec, actor)
+        require_open_files(spec, actor, self.open_folders)
         chosen = self.regions.profile(profile)
         errors = [finding for finding in self.preflight.offline(spec, chosen.name) if finding.level is Level.ERROR]
         if errors:
@@ -210,19 +209,14 @@ class Runs:
         """What one person may launch."""
         return LaunchLimits(self.settings.launches_per_hour, self.settings.runs_at_once)
 
+    @property
+    def open_folders(self) -> tuple[Path, ...]:
+        """Folders whose files everybody who may launch may name in a spec."""
+        return self.settings.workloads_dir, self.settings.own_workloads_dir, self.settings.software_dir
+
     def folder(self, run: Run) -> RunFolder:
         """The run's folder on this machine."""
         return RunFolder(self.settings.runs_dir / run.run_id)
-
-
-def _require_own_files(spec: RunSpec, actor: Actor) -> None:
-    """For programs elsewhere a path in a spec names files of this server, which only its admins may read."""
-    paths = [*(["code_dir"] if spec.code_dir else []), *(f"update.{package}" for package in spec.update.packages)]
-    if paths and actor.via is WayIn.API and Role.ADMIN not in actor.roles:
-        raise NotAllowed(
-            Message("{field} names files on the server", field=paths[0]),
-            Message("use the code of a workload, or a token of role admin"),
-        )
 
 
 def _launched(run: Run, described: int, reproduces: str) -> Message:

@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any
 
 from aisbench_core.access import permitted, permitted_for
+from aisbench_core.access.server_files import require_open_files
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import note_values
 from aisbench_core.errors import Problem, SeriesNotFound, SpecError
@@ -89,6 +90,7 @@ class SeriesService:
         """Store a series; the follower launches its cells. A token launches once.
 
         Raises SpecError with every error of every cell."""
+        require_open_files(plan.spec, actor, self.runs.open_folders)
         draft = self.checked(plan, profile)
         plan = draft.plan
         now = self.clock()
