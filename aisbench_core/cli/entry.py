@@ -36,7 +36,7 @@ from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.logs import commands as logs
 from aisbench_core.cli.regression import commands as regression
 from aisbench_core.cli.spending import commands as spending
-from aisbench_core.cli.summaries import scalars, tensorboard
+from aisbench_core.cli.summaries import mindinsight, scalars, tensorboard
 from aisbench_core.console_log import NAME, ConsoleLogFormatter
 from aisbench_core.errors import AisbenchError, disk_error
 from aisbench_core.private_files import make_private_folder, private_umask
@@ -99,8 +99,9 @@ def main(debug: bool) -> None:  # read by _Commands when something fails
 for _command in (
     launching.run, launching.preflight, launching.spec, launching.clone, launching.diff, launching.reproduce,
     upstream.config, upstream.workload,
-    following.follow, runs.runs, runs.show, scalars.scalars, tensorboard.tensorboard, runs.stop, runs.priority,
-    runs.collect, cleaning.clean, annotations.rename, annotations.note, annotations.tag,
+    following.follow, runs.runs, runs.show, scalars.scalars, tensorboard.tensorboard,
+    mindinsight.mindinsight, runs.stop, runs.priority, runs.collect,
+    cleaning.clean, annotations.rename, annotations.note, annotations.tag,
     series.series, schedules.schedule, runs.jobs, region.region, region.algorithms, following.notify, logs.logs,
     following.explain,
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
