@@ -90,6 +90,7 @@ def test_the_groups_are_those_of_the_leaderboard_in_every_region_and_kind(
         for row in found:
             same = asdict(board[row["latest_run_id"]])
             told = {OTHER_NAMES.get(name, name): plain(value) for name, value in same.items()}
+            told["currency"] = told["currency"] or None  # views say what is not known in one way
             assert {name: row[name] for name in told} == {name: close(value) for name, value in told.items()}
 
 
