@@ -94,6 +94,7 @@ def test_a_folder_that_is_gone_is_refused_in_one_sentence(tmp_path: Path) -> Non
         code_of(tmp_path / "gone")
 
 
+@pytest.mark.slow  # waits for the clock of the file system
 def test_a_change_that_keeps_size_and_time_is_still_found(folder: Path) -> None:
     file = folder / "train.py"
     time.sleep(SETTLED_S + 0.1)  # from now on its hashes are remembered

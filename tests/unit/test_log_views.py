@@ -93,6 +93,7 @@ def test_filters_show_what_they_name_with_the_frames_of_errors(tmp_path: Path) -
     assert own.lines[0].text == "INFO a"
 
 
+@pytest.mark.slow
 def test_a_filter_reads_no_more_than_its_budget_and_says_so(tmp_path: Path) -> None:
     logs = write(tmp_path, n0="ERROR long ago\n" + "INFO x\n" * 2_000_000)
 

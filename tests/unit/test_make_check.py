@@ -13,6 +13,7 @@ def program(path: Path, code: int, said: str) -> None:
     path.chmod(0o755)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("style", "types", "tests"), [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 2, 0), (0, 0, 1), (0, 1, 1)]
 )

@@ -62,6 +62,7 @@ def tables(page: str) -> list[str]:
     return [" ".join(table.itertext()) for table in root.iter("table")]
 
 
+@pytest.mark.slow
 def test_the_first_page_begins_with_the_sentence_and_has_statistics_and_charts(warehouse: Warehouse) -> None:
     runs = lab(warehouse, 8)
 
@@ -81,6 +82,7 @@ def test_the_first_page_begins_with_the_sentence_and_has_statistics_and_charts(w
     assert "比 r2.0 慢" in both[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ReportLanguage)
 def test_the_first_page_says_which_filters_selected_the_runs(warehouse: Warehouse, language: ReportLanguage) -> None:
     runs = lab(warehouse, 8)
@@ -175,6 +177,7 @@ def test_a_configuration_is_one_row_over_all_series(warehouse: Warehouse) -> Non
     assert per_series.count("2 / 5") == 2
 
 
+@pytest.mark.slow
 def test_hostile_names_are_printed_as_they_read_and_load_nothing(warehouse: Warehouse) -> None:
     run = a.record("one", flavor=HOSTILE, created_by=HOSTILE, parameters={"epoch_size": 90, "x": HOSTILE})
     warehouse.record(replace(run, described=stated_of({"submitter": HOSTILE})))

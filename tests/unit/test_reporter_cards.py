@@ -147,6 +147,7 @@ def test_only_the_first_card_of_a_node_reads(tmp_path: Path) -> None:
     assert readings(tmp_path / "out") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [
