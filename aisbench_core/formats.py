@@ -12,6 +12,17 @@ DIGITS, PERCENT_DIGITS = 5, 4
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
+# Precedes a text that a spreadsheet would execute: one that begins with = + - @, their full-width forms, TAB, CR or LF;
+# and one that begins with guards and such a character, so that removing one guard always restores the text.
+GUARD = "'"
+FULL_WIDTH = "\uff0b\uff0d\uff1d\uff20"
+GUARDED = rf"^('*[=+\-@\t\r\n{FULL_WIDTH}])"
+
+
+def guarded(text: str) -> str:
+    """A text as a cell of CSV that no spreadsheet executes."""
+    return f"{GUARD}{text}" if re.match(GUARDED, text) else text
+
 
 def decimal(value: float, digits: int = DIGITS) -> str:
     """A number with this many significant digits, its whole integer part and no trailing zeros: 1,234.5 or 30,123.

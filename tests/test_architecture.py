@@ -313,7 +313,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.changes",
         "aisbench_core.errors",
         "aisbench_core.model",
-        *("aisbench_core.private_files", "aisbench_core.private_files"),
+        *("aisbench_core.formats", "aisbench_core.private_files"),
         "aisbench_core.rulesets",
         "aisbench_core.statistics",
         "aisbench_core.warehouse",

@@ -7,16 +7,13 @@ from dataclasses import asdict
 from datetime import datetime
 
 from aisbench_core.access.audit_entry import AuditEntry
+from aisbench_core.formats import guarded
 
 
 def flat(entry: AuditEntry) -> dict[str, object]:
     """Its values by name."""
     chain = {"previous": entry.previous, "hash": entry.hash}
     return {"number": entry.number, "at": entry.at, **asdict(entry.act), **chain}
-
-
-# A spreadsheet would run what starts so as a formula.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def to_csv(entries: Sequence[AuditEntry]) -> str:
@@ -30,5 +27,4 @@ def to_csv(entries: Sequence[AuditEntry]) -> str:
 
 
 def _cell(value: object) -> str:
-    text = value.isoformat() if isinstance(value, datetime) else str(value)
-    return f"'{text}" if text.startswith(_FORMULAS) else text
+    return guarded(value.isoformat() if isinstance(value, datetime) else str(value))

@@ -132,7 +132,7 @@ class ScheduledLaunches:
 
     def _skip(self, schedule: Schedule, reason: Message) -> Schedule:
         text = Message("not launched: {reason}", reason=reason)
-        assert schedule.due_at  # noqa: S101
+        assert schedule.due_at  # noqa: S101  # only what is due is skipped
         return self._tell(schedule, replace(schedule, due_at=None, detail=text), text, schedule.due_at)
 
     def _tell(self, before: Schedule, after: Schedule, text: Message, at: datetime) -> Schedule:

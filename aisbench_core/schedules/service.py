@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aisbench_core.access import permitted, permitted_for
+from aisbench_core.access.server_files import require_open_files
 from aisbench_core.documents import parse
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
@@ -45,6 +46,7 @@ class ScheduleService:
         chosen = parse(Timing, {name: value for name, value in timing.items() if value is not None}, WHAT)
         now = self.clock()
         first = next_time(chosen.cron, chosen.time_zone, now)
+        require_open_files(plan.spec, actor, self.series.runs.open_folders)
         draft = self.series.checked(plan, profile)
         schedule = Schedule(
             **chosen.model_dump(), plan=draft.plan, profile=self.series.regions.profile(profile).name,

@@ -81,6 +81,10 @@ def test_only_admins_read_it(core: Core, open_page: OpenPage, monkeypatch: pytes
 
 
 def test_the_file_holds_no_formula(core: Core) -> None:
-    core.warehouse.unmark_baseline("=cmd()", TESTER)
+    for name in ("=cmd()", "'=cmd()", "\uff1dcmd()"):
+        core.warehouse.unmark_baseline(name, TESTER)
 
-    assert ",'=cmd()," in to_csv(core.audit.entries(AuditQuery(object="="), TESTER))
+    text = to_csv(core.audit.entries(AuditQuery(change="baseline"), TESTER))
+
+    for guarded in ("'=cmd()", "''=cmd()", "'\uff1dcmd()"):
+        assert f",{guarded}," in text

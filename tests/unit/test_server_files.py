@@ -35,7 +35,7 @@ def test_only_admins_name_files_outside_the_open_folders(tmp_path: Path) -> None
         require_open_files(spec("", cann="/etc/secret.run"), ENGINEER, folders)
 
 
-def test_runs_series_and_algorithms_ask_whose_files_they_are(tmp_path: Path) -> None:
+def test_runs_series_schedules_and_algorithms_ask_whose_files_they_are(tmp_path: Path) -> None:
     core = open_core(Settings(data_dir=tmp_path / "data"))
 
     with pytest.raises(NotAllowed, match="names files on the server"):
@@ -44,3 +44,6 @@ def test_runs_series_and_algorithms_ask_whose_files_they_are(tmp_path: Path) -> 
         core.series.launch(SeriesPlan(spec=spec("/etc"), hours_per_run=1), "sandbox", ENGINEER)
     with pytest.raises(NotAllowed, match="names files on the server"):
         core.algorithms.create(spec("/etc"), "sandbox", ENGINEER, lambda _done, _total: None)
+    timing = {"name": "nightly", "cron": "0 2 * * *", "time_zone": "UTC"}
+    with pytest.raises(NotAllowed, match="names files on the server"):
+        core.schedules.add(SeriesPlan(spec=spec("/etc"), hours_per_run=1), timing, "sandbox", ENGINEER)

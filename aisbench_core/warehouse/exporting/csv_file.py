@@ -4,31 +4,25 @@ Checking each text takes longer than everything else, and nearly none needs quot
 checked concatenated, and one by one only in rows where that finds something.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import IO
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.formats import FULL_WIDTH, GUARDED, guarded
 from aisbench_core.model.columns import Kind, Wording
 from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import Parameters, text_batches
 
 BYTE_ORDER_MARK = "\ufeff"
-# Precedes a text that a spreadsheet would execute: one that begins with = + - @, their full-width forms, TAB, CR or LF;
-# and one that begins with guards and such a character, so that removing one guard always restores the text.
-GUARD = "'"
-
-_FULL_WIDTH = "\uff0b\uff0d\uff1d\uff20"
-_GUARDED = rf"^('*[=+\-@\t\r\n{_FULL_WIDTH}])"
-_PATTERN = _GUARDED.replace("'", "''")
+_PATTERN = GUARDED.replace("'", "''")
 # What a text is quoted for, in SQL.
 _QUOTED = ("','", "'\"'", "E'\\n'", "E'\\r'")
 
 # Whether a row's names may need quotes or guards: what is guarded sorts below 0, or has =, @ or a full-width form.
 _SUSPICIOUS = " or ".join(
-    ["lowest < '0'", f"highest >= '{_FULL_WIDTH[0]}'"]
+    ["lowest < '0'", f"highest >= '{FULL_WIDTH[0]}'"]
     + [f"contains(joined, {text})" for text in (*_QUOTED, "'='", "'@'")]
 )
 
@@ -48,7 +42,7 @@ def cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return f"{GUARD}{value}" if re.match(_GUARDED, value) else value
+        return guarded(value)
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value.isoformat()}Z" if isinstance(value, datetime) else str(value)
@@ -89,7 +83,7 @@ def _cell(column: SheetColumn) -> str:
 def _text(name: str) -> str:
     """Guarded and quoted where necessary."""
     # Regular expressions are slow, so texts that begin with 0 to 9, or A and above up to the full-width forms, skip it.
-    guarded = f"""case when ({name} < 'A' and {name} not between '0' and ':') or {name} >= '{_FULL_WIDTH[0]}'
+    escaped = f"""case when ({name} < 'A' and {name} not between '0' and ':') or {name} >= '{FULL_WIDTH[0]}'
         then regexp_replace({name}, '{_PATTERN}', '''\\1') else {name} end"""
     special = " or ".join(f"contains({name}, {text})" for text in _QUOTED)
-    return f"""case when {special} then concat('"', replace({guarded}, '"', '""'), '"') else {guarded} end"""
+    return f"""case when {special} then concat('"', replace({escaped}, '"', '""'), '"') else {escaped} end"""
