@@ -1,5 +1,6 @@
 """All jobs of a region, also those created elsewhere: list, stop and delete them by name."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -22,6 +23,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.runs import Runs
 
 FIND = Message("find the job")
+_ID = re.compile(r"[A-Za-z0-9_-]+(/[0-9]+)?")  # API v1: a job and its version
 MAX_PRIORITY = 3
 NOT_WAITING = Message("only a run that waits in a dedicated pool has a priority that can be changed")
 HIGHEST_DENIED = Message(
@@ -130,6 +132,8 @@ class Jobs:
 
 
 def _by_id(training: TrainingService, job_id: str) -> JobStatus | None:
+    if not _ID.fullmatch(job_id):  # other slashes in the address would make it another request
+        return None
     try:
         return training.detail(job_id)
     except AuthFailed:

@@ -138,3 +138,12 @@ def test_a_region_without_diagnosis_tasks_is_no_error(shell: CommandLine, sandbo
 
     assert answer.exit_code == 0
     assert "this region has no diagnosis tasks" in answer.stderr
+
+
+def test_what_cannot_be_an_id_is_not_sent_as_one(shell: CommandLine) -> None:
+    for name in ("../../etc/passwd", "a b", "<b>"):
+        missing = shell.type("jobs", "diagnose", name)
+
+        assert missing.exit_code == 2
+        assert name in missing.stderr
+        assert "signature" not in missing.stderr
