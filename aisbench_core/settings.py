@@ -113,6 +113,9 @@ class Settings(Frozen):
     summaries_most_mb: Annotated[
         int, Field(ge=0, le=100_000, description="Event files fetched of a run, in MB; 0: none.")
     ] = 64
+    ascend_fd_venv: Annotated[
+        str, Field(description="Virtual environment with ascend-fd, which then explains failed runs.")
+    ] = ""
     notify_private_addresses: Annotated[bool, Field(description="Notify receivers at private addresses.")] = False
     poll_seconds: Annotated[float, Field(gt=0, le=600, description="Polling interval of jobs.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0

@@ -16,6 +16,7 @@ from aisbench_core.cleaning.service import Cleaning
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.console_log import ConsoleLogFile
 from aisbench_core.data_folder import prepare_data_folder
+from aisbench_core.diagnosing.ascend_fd import AscendFd
 from aisbench_core.diagnosing.service import Causes
 from aisbench_core.doctor.examination import Doctor
 from aisbench_core.errors import AisbenchError, ConfigError
@@ -117,7 +118,7 @@ class Core:
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, secrets, connect, self.series.record,
             self.series.admission, ScheduledLaunches(schedules, self.series, self.people, clock).tick,
-            self.notifications.tick, self.slow_share, clock,
+            self.notifications.tick, AscendFd(settings.ascend_fd_venv).diagnose, self.slow_share, clock,
         )  # fmt: skip
         self.annotations = AnnotationService(settings, ledger, warehouse, clock)
         self.run_names = RunNames(workloads, self.annotations)

@@ -22,6 +22,7 @@ class CauseSource(StrEnum):
     """Where a cause was found, most trusted first."""
 
     DIAGNOSIS = "diagnosis"
+    ASCEND_FD = "ascend_fd"
     PLATFORM = "platform"
     RESULT = "result"
     LOG = "log"

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
+from aisbench_core.diagnosing.ascend_fd import AscendFault, FaultKind
 from aisbench_core.diagnosing.cause import Cause, CauseSource, Confidence, Explanation, FirstError, Situation
 from aisbench_core.diagnosing.log_clues import Hit
 from aisbench_core.diagnosing.rules import CauseClue, CauseRule
@@ -14,7 +16,7 @@ from aisbench_core.model import AlertKind, EventKind, JobDetails, JobFault, JobT
 # Codes of tasks that were ended because another one had failed.
 _ENDED_BY_OTHERS = frozenset({137, 143})
 
-_DIAGNOSIS = "platform-diagnosis"
+_DIAGNOSIS, _ASCEND_FD = "platform-diagnosis", "ascend-fd"
 _CLASS = "class"
 _RESULT, _HANG, _STALL, _AUTO_STOP, _PREEMPTED = "result-missing", "hang", "stall", "auto-stop", "preempted"
 # What the platform diagnoses as a warning fails no job.
@@ -23,13 +25,15 @@ _FAILING_LEVELS = frozenset({"", "fatal", "error"})
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is known of a run. `tails`: the last lines of each node's log; `watch`: what the stall guard knows."""
+    """What is known of a run. `tails`: the last lines of each node's log; `watch`: what the stall guard knows;
+    `faults`: what ascend-fd found."""
 
     run: Run
     details: JobDetails
     hits: Sequence[Hit]
     tails: Mapping[int, tuple[str, ...]]
     watch: Watch | None = None
+    faults: Sequence[AscendFault] = ()
 
     @property
     def attempt(self) -> RunAttempt | None:
@@ -39,11 +43,12 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class FoundCause:
-    """A cause, and the line or the task that shows it."""
+    """A cause, and what shows it: a line, a task, or lines that ascend-fd names."""
 
     cause: Cause
     hit: Hit | None = None
     task: str = ""
+    error: FirstError | None = None
 
 
 def situation_of(run: Run, details: JobDetails, watch: Watch | None) -> Situation:
@@ -62,7 +67,8 @@ def find_cause(facts: RunFacts, rules: Mapping[str, CauseRule]) -> FoundCause | 
         case Situation.FAILED if not facts.run.is_stopped_as_stalled:
             return next(_of_failure(facts, rules), None)
         case Situation.FAILED | Situation.HANGING:
-            return next(_of_logs(facts, rules, weak=False), _of_silence(facts, rules))
+            found = chain(_of_ascend_fd(facts, FaultKind.OWN), _of_logs(facts, rules, weak=False))
+            return next(found, _of_silence(facts, rules))
         case Situation.STOPPED:
             return next((each for each in _of_events(facts, rules) if each.cause.rule == _AUTO_STOP), None)
     return None
@@ -81,6 +87,8 @@ def explanation(facts: RunFacts, found: FoundCause | None) -> Explanation:
 def _of_failure(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[FoundCause]:
     """What may have failed the run, most trusted first."""
     yield from _of_diagnosis(facts)
+    if facts.run.verdict is not RunState.COMPLETED:
+        yield from _of_ascend_fd(facts, FaultKind.OWN)
     yield from _of_fault(facts, rules, but=JobFault.HANG)
     if facts.run.verdict is RunState.COMPLETED:
         yield FoundCause(rules[_RESULT].found(_RESULT, CauseSource.RESULT))
@@ -88,8 +96,10 @@ def _of_failure(facts: RunFacts, rules: Mapping[str, CauseRule]) -> Iterator[Fou
     yield from _of_logs(facts, rules, weak=False)
     yield from _of_messages(facts, rules)
     yield from _of_logs(facts, rules, weak=True)
+    yield from _of_ascend_fd(facts, FaultKind.EXCEPTION)
     yield from _of_exit_codes(facts, rules)
     yield from _of_fault(facts, rules)
+    yield from _of_ascend_fd(facts, FaultKind.CONSEQUENCE)
     yield from _of_consequences(facts, rules)
 
 
@@ -103,6 +113,26 @@ def _of_diagnosis(facts: RunFacts) -> Iterator[FoundCause]:
         text = Message("The platform found {fault} in the job's log", fault=fault.code)
         advice = Message("See the platform's diagnosis below: {said}", said=said)
         yield FoundCause(Cause(_DIAGNOSIS, text, advice, Confidence.LIKELY, CauseSource.DIAGNOSIS))
+
+
+def _of_ascend_fd(facts: RunFacts, kind: FaultKind) -> Iterator[FoundCause]:
+    """The fault of the node whose log has the earliest error. ascend-fd gives lines of training logs no times."""
+    first = facts.hits[0].node if facts.hits else None
+    faults = [fault for fault in facts.faults if fault.kind is kind]
+    is_ordered = len({fault.code for fault in faults}) == 1 or first in [fault.node for fault in faults]
+    for fault in sorted(faults, key=lambda fault: fault.node != first)[:1]:
+        text = Message("{cause} ({code})", cause=fault.cause or fault.description, code=fault.code)
+        advice = Message("ascend-fd suggests: {suggestion}", suggestion=" ".join(fault.advice.split()))
+        confidence = Confidence.LIKELY if is_ordered else Confidence.POSSIBLE
+        cause = Cause(_ASCEND_FD, text, advice, confidence, CauseSource.ASCEND_FD)
+        yield FoundCause(cause, error=_error_of(facts, fault))
+
+
+def _error_of(facts: RunFacts, fault: AscendFault) -> FirstError:
+    ranks = [hit.rank for hit in facts.hits if hit.node == fault.node]
+    rank = 0 if facts.run.spec.card_count == 1 else next(iter(ranks), None)
+    node = fault.node if fault.node is not None else next(iter(facts.tails), None)
+    return FirstError(node, rank, None, fault.lines or facts.tails.get(node or 0, ()))
 
 
 def _of_silence(facts: RunFacts, rules: Mapping[str, CauseRule]) -> FoundCause:
@@ -184,6 +214,8 @@ def _failed_task(facts: RunFacts) -> JobTask | None:
 
 
 def _first_error(facts: RunFacts, found: FoundCause | None) -> FirstError | None:
+    if found and found.error:
+        return found.error
     if found and found.hit:
         hit = found.hit
         rank = 0 if hit.rank is None and facts.run.spec.card_count == 1 else hit.rank

@@ -84,10 +84,22 @@ def find_clues(files: Mapping[int, Path], rules: Mapping[str, CauseRule], year: 
 
     `year`: of times that name none. What a node survived for long is left out."""
     needles = _needles(rules)
-    most = max(LEAST_BYTES, TOTAL_BYTES // max(1, len(files)))
+    most = share_of(len(files))
     hits = [hit for node, file in files.items() if file.exists() for hit in _scan(file, node, needles, most, year)]
     never = datetime.max  # noqa: DTZ901  # times in logs have no zone
     return sorted(hits, key=lambda hit: (hit.at or never, hit.node, hit.offset, hit.order))
+
+
+def share_of(nodes: int) -> int:
+    """The bytes that are read of each node's log."""
+    return max(LEAST_BYTES, TOTAL_BYTES // max(1, nodes))
+
+
+def beginning_and_end(file: Path, most: int) -> list[str]:
+    """The lines of a log: of one with more than `most` bytes, an eighth of them from the beginning, then the end."""
+    with file.open("rb") as stream:
+        blocks = [block for _, block in _parts(stream, most)]
+    return [_text(line[:LINE_BYTES]) for block in blocks for line in block.splitlines()]
 
 
 def _needles(rules: Mapping[str, CauseRule]) -> _Needles:
@@ -100,16 +112,22 @@ def _needles(rules: Mapping[str, CauseRule]) -> _Needles:
 
 def _scan(file: Path, node: int, needles: _Needles, most: int, year: int) -> list[Hit]:
     log = _NodeLog(node, needles, year)
+    end = 0
     with file.open("rb") as stream:
-        size = stream.seek(0, 2)
-        begin, rest = (size, size) if size <= most else (most // 8, size - most * 7 // 8)
-        for offset, block in _blocks(stream, 0, begin):
+        for offset, block in _parts(stream, most):
+            if offset > end:
+                log.skip()
             log.read(block, offset)
-        if rest < size:
-            log.skip()
-            for offset, block in _blocks(stream, rest, size):
-                log.read(block, offset)
+            end = offset + len(block)
     return log.hits()
+
+
+def _parts(stream: BinaryIO, most: int) -> Iterator[tuple[int, bytes]]:
+    """Whole lines with their offsets: all, or an eighth of `most` bytes at the beginning and the rest at the end."""
+    size = stream.seek(0, 2)
+    begin, rest = (size, size) if size <= most else (most // 8, size - most * 7 // 8)
+    yield from _blocks(stream, 0, begin)
+    yield from _blocks(stream, rest, size)
 
 
 def _blocks(stream: BinaryIO, start: int, end: int) -> Iterator[tuple[int, bytes]]:

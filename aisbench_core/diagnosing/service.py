@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.diagnosing.ascend_fd import read_faults
 from aisbench_core.diagnosing.cause import Confidence, Explanation, Fix, Situation
 from aisbench_core.diagnosing.corrections import Known, fixes_of
 from aisbench_core.diagnosing.explaining import FoundCause, RunFacts, explanation, find_cause, situation_of
@@ -89,7 +90,7 @@ class Causes:
         files = {node: folder.log(node) for node in logs.nodes(folder)}
         year = (run.started_at or run.created_at).year
         tails = {node: _tail(file) for node, file in [*files.items()][:TAILED_NODES]}
-        facts = RunFacts(run, details, find_clues(files, rules, year), tails, watch)
+        facts = RunFacts(run, details, find_clues(files, rules, year), tails, watch, read_faults(folder))
         found = find_cause(facts, rules)
         explained = explanation(facts, found)
         fixes = self._fixes(run, found) if found and explained.cause else ()
@@ -133,7 +134,7 @@ def _tail(file: Path) -> tuple[str, ...]:
 
 def _stamp(run: Run, folder: RunFolder, watch: Watch | None) -> Hashable:
     """What an explanation depends on."""
-    files = [folder.job, *(folder.log(node) for node in logs.nodes(folder))]
+    files = [folder.job, folder.ascend_fd, *(folder.log(node) for node in logs.nodes(folder))]
     there = [file.stat() for file in files if file.exists()]
     stalled_at = watch.stalled_at if watch else None
     return run.version, stalled_at, tuple((each.st_mtime_ns, each.st_size) for each in there)

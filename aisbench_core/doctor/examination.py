@@ -64,7 +64,7 @@ class Doctor:
             "profile": _all(machine.check_addresses, profile),
             "keys": _all(machine.check_keys, self._settings, profile),
             "data": _all(machine.check_data_folder, self._settings),
-            "library": lambda: (*machine.check_libraries(PINS), *machine.check_sdk(profile)),
+            "library": lambda: tuple(self._libraries(profile)),
             "proxy.loopback": _all(machine.check_loopback),
             "proxy.obs": _all(check_route, obs_server),
             "proxy.modelarts": _all(check_route, modelarts_server),
@@ -74,6 +74,11 @@ class Doctor:
             "access.obs": _all(self._access, profile, "obs"),
             "access.modelarts": _all(self._access, profile, "modelarts"),
         }
+
+    def _libraries(self, profile: Profile) -> Iterator[Diagnosis]:
+        yield from machine.check_libraries(PINS)
+        yield from machine.check_sdk(profile)
+        yield from machine.check_ascend_fd(self._settings)
 
     def _access(self, profile: Profile, service: str) -> Iterator[Diagnosis]:
         try:

@@ -127,6 +127,19 @@ def check_sdk(profile: Profile) -> Iterator[Diagnosis]:
     yield Diagnosis("library", State.OK, message)
 
 
+def check_ascend_fd(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether ascend-fd is installed in `ascend_fd_venv`, if that is set."""
+    if not settings.ascend_fd_venv:
+        return
+    venv = Path(settings.ascend_fd_venv).expanduser()
+    if any(venv.glob("lib/python3*/site-packages/ascend_fd")):
+        message = Message("{package} in {path}; no tested version is known", package="ascend-fd", path=str(venv))
+        yield Diagnosis("library", State.OK, message)
+        return
+    missing = Message("{package} is not installed in {path}", package="ascend-fd", path=str(venv))
+    yield Diagnosis("library", State.WARN, missing, Message("see docs/diagnosis.md, ascend-fd"))
+
+
 def check_loopback() -> Iterator[Diagnosis]:
     """Whether proxy variables apply to requests to this machine."""
     proxies = {name: value for name, value in getproxies_environment().items() if name in ("http", "https", "all")}

@@ -8,6 +8,7 @@ from typing import TypeVar
 from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
 from aisbench_core.errors import (
     AccessDenied,
+    AisbenchError,
     AuthFailed,
     CloudError,
     CloudNotFound,
@@ -58,7 +59,9 @@ PROBLEMS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Collecting:
-    """Collects a run. `record` stores it in the warehouse; doing so twice changes nothing."""
+    """Collects a run. `record` stores it in the warehouse; doing so twice changes nothing.
+
+    `diagnose` lets ascend-fd look at the logs of a failed run."""
 
     settings: Settings
     ledger: Ledger
@@ -67,6 +70,7 @@ class Collecting:
     clock: Clock
     secrets: JobSecrets
     progress: ProgressWatch
+    diagnose: Callable[[RunFolder], None]
 
     def collect(self, run: Run, folder: RunFolder) -> Run:
         """Collect results, logs, metrics and events, and store the record; returns the run in its final state.
@@ -77,6 +81,8 @@ class Collecting:
         self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))
         ended = _ended(run, result, refusals, self.clock())
         ended = replace(ended, detail=masked(ended.detail, self._secret_values(run)))
+        if run.verdict is RunState.FAILED or ended.is_stopped_as_stalled:
+            self._diagnose(run, folder)
         record = RunRecord(
             run=ended,
             workload=facts.workload,
@@ -133,9 +139,18 @@ class Collecting:
         details = _unless_refused(warnings, lambda: watch.complete(status), given_up) or watch.stored()
         self._show(run, PARTS)
         for warning in warnings:
-            missing = Message("not collected: {reason}", reason=masked(warning, secrets))
-            self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, missing))
+            self._warn(run, Message("not collected: {reason}", reason=masked(warning, secrets)))
         return result, details, refusals
+
+    def _diagnose(self, run: Run, folder: RunFolder) -> None:
+        """A run ends without ascend-fd, too, if that fails."""
+        try:
+            self.diagnose(folder)
+        except AisbenchError as error:
+            self._warn(run, masked(error.message, self._secret_values(run)))
+
+    def _warn(self, run: Run, message: Message) -> None:
+        self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, message))
 
     def _note_target(self, run: Run, folder: RunFolder, target: float | None, attempts: int) -> None:
         """Store once when the run reached its target: a restarted or resumed one did not do all of it in this time."""

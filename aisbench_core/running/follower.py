@@ -39,6 +39,7 @@ from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.logs import LogPace
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.runs import Launches
 from aisbench_core.running.stall_guard import StallGuard
 from aisbench_core.running.steps import Steps, failed
@@ -78,7 +79,8 @@ class Following:
     """What every follower of this data folder is made of.
 
     `record` stores an ended run; `admission` gives a function that launches the next cells of series; `schedule`
-    launches series whose time has come; `notify` sends the next notification. `slow_share`: as in Steps."""
+    launches series whose time has come; `notify` sends the next notification. `diagnose`: as in
+    Collecting; `slow_share`: as in Steps."""
 
     settings: Settings
     ledger: Ledger
@@ -91,6 +93,7 @@ class Following:
     admission: Callable[[], Callable[[], None]]
     schedule: Callable[[], None]
     notify: Callable[[], None]
+    diagnose: Callable[[RunFolder], None]
     slow_share: Callable[[], float | None]
     clock: Clock
 
@@ -131,7 +134,9 @@ class Follower:
             settings, ledger, parts.workloads, connect, clock, parts.secrets, leaving, progress, *paces, summaries,
             guard, parts.slow_share,
         )  # fmt: skip
-        self._collecting = Collecting(settings, ledger, connect, parts.record, clock, parts.secrets, progress)
+        self._collecting = Collecting(
+            settings, ledger, connect, parts.record, clock, parts.secrets, progress, parts.diagnose
+        )
         self._admit = parts.admission()
         self._schedule = parts.schedule
         self._notify = parts.notify

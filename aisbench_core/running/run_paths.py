@@ -32,6 +32,7 @@ class RunFolder:
         self.progress_offsets = path / "progress.json"  # how many bytes of each node's log are read for it
         self.events = path / "events.jsonl"  # an event a line, of the console and the cloud
         self.job = path / "job.json"  # what the platform says about the job: events, stages, tasks, attempts
+        self.ascend_fd = path / "ascend-fd.json"  # what ascend-fd found in the logs of a failed run
         self.removals = path / "removals.jsonl"  # what was removed of the run, a removal a line
         self.logs = path / "logs"
         self.steps = path / "steps"  # what the reporter's step() wrote, a file for each node

@@ -8,12 +8,13 @@ import pytest
 
 from aisbench_core.authoring.specfile import from_yaml
 from aisbench_core.messages import Message
-from aisbench_core.model import Run, RunState
+from aisbench_core.model import Run, RunSpec, RunState
 from aisbench_core.notifications.channels import channel_of
 from tests.actors import named
+from tests.ascend_fd_venv import venv_of
 from tests.failure_corpus import answer
 from tests.flow.command_line import CommandLine
-from tests.flow.dying_jobs import WAYS, Way, died, spec_of
+from tests.flow.dying_jobs import WAYS, WITNESS, Way, died, spec_of
 from tests.flow.following import PERSON, Bench, bench_on
 from tests.flow.jobs import LONGEST_SECONDS
 from tests.sandbox_process import SandboxProcess
@@ -125,3 +126,37 @@ def test_a_run_that_a_person_stopped_is_not_explained(bench: Bench, shell: Comma
     assert answered.exit_code == 0
     assert "stopped" in answered.stdout
     assert "cause" not in answered.stdout
+
+
+def test_ascend_fd_explains_a_failed_run_where_it_is_set_up(real_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    code = "if rank == 1:\n    raise RuntimeError('synchronize_and_free_events failed')\n" + WITNESS
+    bench = bench_on(real_sandbox, tmp_path / "data", ascend_fd_venv=venv_of(tmp_path / "venv"))
+    run = ended(bench, spec_of(Way(code, "ascend-fd", 1, ranks=2), tmp_path / "code"))
+
+    text = CommandLine(bench.core.settings.data_dir, real_sandbox).type("explain", run.run_id).stdout
+
+    assert "同步释放事件失败 (AISW_PyTorch_Train_25)" in text
+    assert "ascend-fd suggests: 1. 检查训练脚本；" in text
+    assert "synchronize_and_free_events failed" in text
+
+
+def test_a_run_ends_as_ever_where_ascend_fd_fails(real_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    broken = venv_of(tmp_path / "venv", "echo No module named ascend_fd >&2; exit 1")
+    bench = bench_on(real_sandbox, tmp_path / "data", ascend_fd_venv=broken)
+    run = ended(bench, spec_of(WAYS["full-disk"], tmp_path / "code"))
+
+    assert run.state is RunState.FAILED
+    assert answer(bench.core.causes.explain(run.run_id)) == "disk-full"
+    messages = [str(event.message) for event in bench.core.ledger.events(run.run_id)]
+    assert "ascend-fd failed: No module named ascend_fd" in messages
+
+
+def ended(bench: Bench, spec: RunSpec) -> Run:
+    run = bench.launch(spec)
+
+    def has_ended() -> bool:
+        bench.tick()
+        return bench.run(run).state.is_terminal
+
+    await_true(has_ended, "the end of the run", LONGEST_SECONDS)
+    return bench.run(run)
