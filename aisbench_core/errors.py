@@ -79,6 +79,14 @@ class SeriesNotFound(AisbenchError):
     """No series has that id."""
 
 
+class ScheduleNotFound(ConfigError):
+    """No schedule has that name."""
+
+
+class ScheduleExists(ConfigError):
+    """There is a schedule of that name already."""
+
+
 class TooManyRuns(AisbenchError):
     """A person has launched as many runs as one may, or has as many active ones."""
 

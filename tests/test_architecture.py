@@ -132,12 +132,14 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/api": (
         *(
             "aisbench_core.api",
+            "aisbench_core.diagnosing.cause",
             "aisbench_core.health",
             "aisbench_core.logs",
-            "aisbench_core.preflight.rule",
+            "aisbench_core.preflight",
             "aisbench_core.running.ledger",
+            "aisbench_core.schedules.cron",
         ),
-        *("aisbench_core.series", "aisbench_core.statistics.summary", "aisbench_core.tokens"),
+        *("aisbench_core.series", "aisbench_core.statistics", "aisbench_core.tokens"),
         *(
             "aisbench_core.warehouse",
             "aisbench_core.web.addresses",

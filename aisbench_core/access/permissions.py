@@ -50,6 +50,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "SeriesService.rerun": Permission("series.rerun", E, "costs money of the series", L),
     "SeriesService.resume": Permission("series.resume", E, "changes the budget of the series", L),
     "ScheduleService.add": Permission("schedule.add", E, "costs money again and again"),
+    "ScheduleService.change": Permission("schedule.change", E, "costs money again and again", L),
     "ScheduleService.pause": Permission("schedule.pause", E, "nothing is launched", L),
     "ScheduleService.resume": Permission("schedule.resume", E, "costs money again and again", L),
     "ScheduleService.remove": Permission("schedule.remove", E, "nothing is launched any more", L),

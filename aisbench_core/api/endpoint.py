@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
+from aisbench_core.api.problems import language_of
 from aisbench_core.model import Actor, Frozen
 from aisbench_core.tokens.token import Token
 
@@ -36,6 +37,10 @@ class ApiCall:
     def actor(self) -> Actor:
         """In whose name it changes something."""
         return self.token.actor
+
+    def say(self, sentence: str) -> str:
+        """A sentence of the core in the language that the program asks for."""
+        return language_of(self.headers)(sentence)
 
 
 @dataclass(frozen=True, slots=True)

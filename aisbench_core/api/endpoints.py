@@ -3,22 +3,58 @@
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from aisbench_core.api import launching, region, results, runs, series, tokens
+from aisbench_core.api import (
+    annotations,
+    explanations,
+    launching,
+    preflight,
+    region,
+    results,
+    runs,
+    schedules,
+    spending,
+    tokens,
+)
 from aisbench_core.api.endpoint import Endpoint
-from aisbench_core.api.launching import KEY, LaunchRequest
+from aisbench_core.api.idempotency import KEY
+from aisbench_core.api.launching import LaunchRequest
+from aisbench_core.api.series import changes, comparison, reports
 from aisbench_core.model import Engine, PoolQueue, PricedFlavor, Quota, Run
 from aisbench_core.warehouse.answers.compared import Comparison
 from aisbench_core.warehouse.exports import MEDIA_TYPES
+
+LAUNCHED = (HTTPStatus.CREATED, HTTPStatus.OK)
 
 ENDPOINTS: Sequence[Endpoint] = (
     Endpoint("GET", "/token", "Whose token this is, and what it may do", tokens.show_token, tokens.OwnToken),
     Endpoint("GET", "/runs", "Runs, newest first", runs.list_runs, runs.RunListing, runs.RunsQuery),
     Endpoint(
         "POST", "/runs", "Launch a run, once per key", launching.launch, Run, body=LaunchRequest, headers=(KEY,),
-        statuses=(HTTPStatus.CREATED, HTTPStatus.OK),
+        statuses=LAUNCHED,
     ),
     Endpoint("GET", "/runs/{run_id}", "One run: spec, state, progress, result", runs.show_run, runs.RunDetails),
     Endpoint("POST", "/runs/{run_id}/stop", "Stop a run", launching.stop, Run),
+    Endpoint("POST", "/runs/{run_id}/collect", "Collect a failed run's results again", launching.collect, Run),
+    Endpoint(
+        "GET", "/runs/{run_id}/explanation", "Why a run failed or hangs", explanations.explain,
+        explanations.ExplanationReport,
+    ),
+    Endpoint(
+        "GET", "/runs/{run_id}/annotations", "Name, tags, note, and their changes", annotations.show_annotations,
+        annotations.RunAnnotations,
+    ),
+    Endpoint(
+        "PUT", "/runs/{run_id}/name", "Name a run", annotations.rename, annotations.RunAnnotations,
+        body=annotations.NameRequest,
+    ),
+    Endpoint(
+        "PUT", "/runs/{run_id}/note", "Write a run's note", annotations.note, annotations.RunAnnotations,
+        body=annotations.NoteRequest,
+    ),
+    Endpoint(
+        "POST", "/runs/{run_id}/tags", "Add and remove tags", annotations.tag, annotations.RunAnnotations,
+        body=annotations.TagsRequest,
+    ),
     Endpoint("GET", "/runs/{run_id}/events", "Events of a run", runs.run_events, runs.EventPage, runs.EventsQuery),
     Endpoint("GET", "/runs/{run_id}/logs", "Nodes with a log, and its size", runs.list_logs, list[runs.LogSize]),
     Endpoint(
@@ -27,8 +63,62 @@ ENDPOINTS: Sequence[Endpoint] = (
         statuses=(HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE),
     ),
     Endpoint("GET", "/events", "Events of all runs and series", runs.all_events, runs.EventPage, runs.EventsQuery),
-    Endpoint("GET", "/series", "Series, newest first", series.list_series, series.SeriesListing, series.SeriesQuery),
-    Endpoint("GET", "/series/{series_id}", "One series: cells, statistics", series.show_series, series.SeriesDetails),
+    Endpoint(
+        "POST", "/preflight", "Check a spec: findings, fixes, cost", preflight.preflight, preflight.PreflightReport,
+        body=preflight.PreflightRequest,
+    ),
+    Endpoint("GET", "/series", "Series, newest first", reports.list_series, reports.SeriesListing, reports.SeriesQuery),
+    Endpoint(
+        "POST", "/series", "Launch a series, once per key", changes.launch_series, reports.SeriesDetails,
+        body=changes.SeriesRequest, headers=(KEY,), statuses=LAUNCHED,
+    ),
+    Endpoint(
+        "POST", "/series/plan", "Rows, findings, time and cost of a plan", changes.plan_series, changes.PlanReport,
+        body=changes.PlanRequest,
+    ),
+    Endpoint(
+        "GET", "/series/{series_id}", "One series: plan, cells, statistics, trials", reports.show_series,
+        reports.SeriesDetails,
+    ),
+    Endpoint(
+        "GET", "/series/{series_id}/comparison", "A series against an earlier one", comparison.compare_series,
+        comparison.SeriesComparisonReport, comparison.BaselineQuery,
+    ),
+    Endpoint("POST", "/series/{series_id}/stop", "Stop a series", changes.stop_series, reports.SeriesDetails),
+    Endpoint(
+        "POST", "/series/{series_id}/rerun", "Run cells without a valid result again", changes.rerun_series,
+        reports.SeriesDetails,
+    ),
+    Endpoint(
+        "PUT", "/series/{series_id}/budget", "Change a series' budget", changes.set_series_budget,
+        reports.SeriesDetails, body=changes.BudgetRequest,
+    ),
+    Endpoint(
+        "GET", "/schedules", "Schedules by name", schedules.list_schedules, schedules.ScheduleListing,
+        schedules.SchedulesQuery,
+    ),
+    Endpoint(
+        "GET", "/schedules/{name}", "One schedule: next times, series, outcomes", schedules.show_schedule,
+        schedules.ScheduleDetails,
+    ),
+    Endpoint(
+        "PUT", "/schedules/{name}", "Add or change a schedule", schedules.put_schedule, schedules.ScheduleDetails,
+        body=schedules.ScheduleRequest, statuses=LAUNCHED,
+    ),
+    Endpoint(
+        "POST", "/schedules/{name}/pause", "Pause a schedule", schedules.pause_schedule, schedules.ScheduleDetails
+    ),
+    Endpoint(
+        "POST", "/schedules/{name}/resume", "Resume a schedule", schedules.resume_schedule, schedules.ScheduleDetails
+    ),
+    Endpoint(
+        "DELETE", "/schedules/{name}", "Remove a schedule", schedules.remove_schedule, media_type="",
+        statuses=(HTTPStatus.NO_CONTENT,),
+    ),
+    Endpoint(
+        "GET", "/spending", "What runs cost, by currency", spending.spending, spending.SpendingPage,
+        spending.SpendingParameters,
+    ),
     Endpoint(
         "GET", "/leaderboard", "Configurations by throughput", results.leaderboard, results.Leaderboard,
         results.LeaderboardQuery,

@@ -1,34 +1,34 @@
-"""Changes: launch a run once per idempotency key, and stop one."""
+"""Changes of runs: launch one once per idempotency key, stop one, and collect its results again."""
 
-import re
 from http import HTTPStatus
 from typing import Annotated
 
 from pydantic import Field
 
-from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall, RequestHeader
-from aisbench_core.api.problems import ApiError, KeyReused
+from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall
+from aisbench_core.api.idempotency import KEY, launch_token, require_same
 from aisbench_core.messages import Message
 from aisbench_core.model import Frozen, Run, RunSpec
 from aisbench_core.preflight.rule import subject_of
 
-KEY = RequestHeader("Idempotency-Key", r"^[!-~]{1,200}$", required=True)
+ProfileName = Annotated[str, Field(max_length=200, description="Default: the settings'.")]
 
 
 class LaunchRequest(Frozen):
     """A spec, and the profile of its region."""
 
     spec: RunSpec
-    profile: Annotated[str, Field(max_length=200, description="Default: the settings'.")] = ""
+    profile: ProfileName = ""
 
 
 def launch(call: ApiCall) -> Answered:
     """Launch a run: 201. The same key again answers the same run: 200."""
     request: LaunchRequest = call.body
-    token = _token(call)
+    token = launch_token(call)
     earlier = call.core.ledger.launched_with(token)
     run = earlier or call.core.runs.launch(request.spec, request.profile, call.actor, token)
-    _require_same(call, run, request)
+    used = Message("this {header} launched another spec as run {run_id}", header=KEY.name, run_id=run.run_id)
+    require_same(used, same=_is_of(call, run, request))
     status = HTTPStatus.OK if earlier else HTTPStatus.CREATED
     return Answered(run, status, {"Location": f"{PREFIX}/runs/{run.run_id}"})
 
@@ -39,23 +39,13 @@ def stop(call: ApiCall) -> Run:
     return core.runs.stop(core.ledger.get(call.path["run_id"]).run_id, call.actor)
 
 
-def _token(call: ApiCall) -> str:
-    """The ledger's token of a key. Keys of other names are other keys: nobody finds another's run by guessing one."""
-    key = call.headers.get(KEY.name, "")
-    if not re.fullmatch(KEY.pattern, key):
-        raise ApiError(
-            Message("the header {header} is missing or not 1 to 200 visible characters", header=KEY.name),
-            Message("send a new random value for each launch, and the same one when you try again"),
-        )
-    return f"api/{call.token.name}/{key}"
+def collect(call: ApiCall) -> Run:
+    """Collect a failed run's results once more."""
+    core = call.core
+    return core.runs.collect_again(core.ledger.get(call.path["run_id"]).run_id, call.actor)
 
 
-def _require_same(call: ApiCall, run: Run, request: LaunchRequest) -> None:
-    """Raises KeyReused if the key's run is of another spec, as happens when a key is not random."""
+def _is_of(call: ApiCall, run: Run, request: LaunchRequest) -> bool:
     core = call.core
     profile = core.regions.profile(request.profile)
-    if run.profile != profile.name or run.spec != subject_of(request.spec, profile, core.workloads).spec:
-        raise KeyReused(
-            Message("this {header} launched another spec as run {run_id}", header=KEY.name, run_id=run.run_id),
-            Message("send a new random value for each launch, and the same one when you try again"),
-        )
+    return run.profile == profile.name and run.spec == subject_of(request.spec, profile, core.workloads).spec

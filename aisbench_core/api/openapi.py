@@ -75,9 +75,10 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
     schema = schemas[endpoint.name, "serialization"] if endpoint.answer else {}
     content = {media_type: {"schema": schema} for media_type in endpoint.media_type.split(", ")}
     if not endpoint.answer:
-        content = {media_type: {} for media_type in content}
+        content = {media_type: {} for media_type in content if media_type}
     responses: dict[str, Any] = {
-        str(int(status)): {"description": status.phrase, "content": content} for status in endpoint.statuses
+        str(int(status)): {"description": status.phrase, **({"content": content} if content else {})}
+        for status in endpoint.statuses
     }
     if endpoint.is_read and endpoint.answer:
         responses["304"] = {"description": HTTPStatus.NOT_MODIFIED.phrase}

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
@@ -67,7 +68,9 @@ STATUSES: Mapping[type[AisbenchError], HTTPStatus] = {
     errors.TooManyRuns: HTTPStatus.TOO_MANY_REQUESTS,
     errors.RunNotFound: HTTPStatus.NOT_FOUND,
     errors.SeriesNotFound: HTTPStatus.NOT_FOUND,
+    errors.ScheduleNotFound: HTTPStatus.NOT_FOUND,
     errors.StaleRun: HTTPStatus.CONFLICT,
+    errors.ScheduleExists: HTTPStatus.CONFLICT,
     errors.ReadOnlyFolder: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.SpecError: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.QueryError: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -94,9 +97,14 @@ def code_of(error: AisbenchError) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", type(error).__name__).lower()
 
 
+def language_of(headers: Headers) -> Callable[[str], str]:
+    """What puts sentences into the language that a program asks for: Chinese, or else English."""
+    return in_chinese if headers.get("accept-language", "").lower().startswith("zh") else str
+
+
 def problem_response(error: AisbenchError, request: Request) -> JSONResponse:
     """The answer for an error that a person can act on, in Chinese for who prefers that."""
-    say = in_chinese if request.headers.get("accept-language", "").lower().startswith("zh") else str
+    say = language_of(request.headers)
     status, content = status_of(error), problem_of(error, say)
     headers = {"Retry-After": str(RETRY_SECONDS)} if isinstance(error, _TRY_AGAIN) else {}
     if status is HTTPStatus.UNAUTHORIZED:

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import fields
 from datetime import datetime
 
-from aisbench_core.errors import ConfigError, StaleRun
+from aisbench_core.errors import ScheduleExists, ScheduleNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, message_of, to_json
 from aisbench_core.model import Event, Notice, Schedule, SeriesPlan
 from aisbench_core.running.ledger import Ledger, add_event, add_notice, as_text, as_time, insert
@@ -21,10 +21,10 @@ class ScheduleLedger:
         self._ledger = ledger
 
     def add(self, schedule: Schedule, event: Event) -> None:
-        """Store a new schedule. Raises ConfigError if there is one of that name."""
+        """Store a new schedule. Raises ScheduleExists if there is one of that name."""
         with self._ledger.transaction() as con:
             if con.execute("select 1 from schedules where name = ?", [schedule.name]).fetchone():
-                raise ConfigError(
+                raise ScheduleExists(
                     Message("there is a schedule {name!r} already", name=schedule.name),
                     Message(
                         "choose another name, or remove it first: `aisbench schedule remove {name}`", name=schedule.name
@@ -38,11 +38,11 @@ class ScheduleLedger:
         return [_schedule_of(row) for row in self._ledger.rows("select * from schedules order by name")]
 
     def get(self, name: str) -> Schedule:
-        """Raises ConfigError if there is none of that name."""
+        """Raises ScheduleNotFound if there is none of that name."""
         found = self._ledger.rows("select * from schedules where name = ?", [name])
         if not found:
             hint = Message("`aisbench schedule list` lists them")
-            raise ConfigError(Message("there is no schedule {name!r}", name=name), hint)
+            raise ScheduleNotFound(Message("there is no schedule {name!r}", name=name), hint)
         return _schedule_of(found[0])
 
     def due(self, now: datetime) -> list[Schedule]:

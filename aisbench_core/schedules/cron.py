@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import takewhile
+from itertools import islice, takewhile
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
@@ -28,6 +28,11 @@ def times_until(cron: str, time_zone: str, first: datetime, last: datetime) -> I
     """`first`, which is one of them, and all others until `last`, in UTC."""
     yield first
     yield from takewhile(lambda time: time <= last, _times(cron, time_zone, first))
+
+
+def next_times(cron: str, time_zone: str, after: datetime, count: int) -> list[datetime]:
+    """The first `count` times after `after`, in UTC."""
+    return [*islice(_times(cron, time_zone, after), count)]
 
 
 def zone_of(name: str) -> ZoneInfo:

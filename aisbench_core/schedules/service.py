@@ -6,8 +6,9 @@ from typing import Any
 
 from aisbench_core.access import permitted, permitted_for
 from aisbench_core.access.server_files import require_open_files
+from aisbench_core.changes import note_values
 from aisbench_core.documents import parse
-from aisbench_core.errors import ConfigError
+from aisbench_core.errors import ScheduleNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, Event, Schedule, SeriesPlan, Timing
 from aisbench_core.running.ledger_schedules import ScheduleLedger
@@ -18,13 +19,13 @@ from aisbench_core.series.service import SeriesService
 def _owner(self: "ScheduleService", name: str, **_: object) -> str | None:
     try:
         return self.ledger.get(name).owner
-    except ConfigError:  # said by the method itself
+    except ScheduleNotFound:  # said by the method itself
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleService:
-    """All schedules of this console. Methods about one of them raise ConfigError if there is none of that name."""
+    """All schedules of this console. Methods about one of them raise ScheduleNotFound."""
 
     ledger: ScheduleLedger
     series: SeriesService
@@ -34,6 +35,10 @@ class ScheduleService:
         """Every schedule, by name."""
         return self.ledger.all()
 
+    def get(self, name: str) -> Schedule:
+        """One schedule."""
+        return self.ledger.get(name)
+
     def events(self, schedule: Schedule) -> list[Event]:
         """What happened to it, oldest first."""
         return self.series.run_ledger.events(schedule.event_id)
@@ -42,7 +47,7 @@ class ScheduleService:
     def add(self, plan: SeriesPlan, timing: Mapping[str, Any], profile: str, actor: Actor) -> Schedule:
         """Store a schedule of a plan that could be launched now. `timing`: the fields of Timing; None is the default.
 
-        Raises SpecError, naming the fields, and ConfigError if there is one of that name."""
+        Raises SpecError, naming the fields, and ScheduleExists."""
         chosen = parse(Timing, {name: value for name, value in timing.items() if value is not None}, WHAT)
         now = self.clock()
         first = next_time(chosen.cron, chosen.time_zone, now)
@@ -55,6 +60,34 @@ class ScheduleService:
         added = Message("added: {cron}, {time_zone}", cron=chosen.cron, time_zone=chosen.time_zone)
         self.ledger.add(schedule, self._event(schedule, added, actor))
         return schedule
+
+    @permitted_for(_owner)
+    def change(
+        self, name: str, plan: SeriesPlan | None, timing: Mapping[str, Any], profile: str, actor: Actor
+    ) -> Schedule:
+        """Replace the plan, unless it is None, and the fields of Timing that `timing` has. The owner stays.
+
+        Times count from now on; a series that runs goes on. Raises SpecError, and StaleRun if it changed meanwhile.
+        """
+        schedule = self.ledger.get(name)
+        before = {field: getattr(schedule, field) for field in Timing.model_fields}
+        chosen = parse(Timing, {**before, **timing, "name": name}, WHAT)
+        changed = replace(schedule, **chosen.model_dump())
+        if plan is not None:
+            require_open_files(plan.spec, actor, self.series.runs.open_folders)
+            draft = self.series.checked(plan, profile)
+            changed = replace(changed, plan=draft.plan, profile=self.series.regions.profile(profile).name)
+        if changed == schedule:
+            return schedule
+        following = next_time(chosen.cron, chosen.time_zone, self.clock())
+        text = Message("changed: {cron}, {time_zone}", cron=chosen.cron, time_zone=chosen.time_zone)
+        note_values(_timing_text(schedule), _timing_text(changed))
+        self.ledger.change(schedule, replace(changed, next_at=following), self._event(schedule, text, actor))
+        return self.ledger.get(name)
+
+    def launched(self, schedule: Schedule, most: int = 20) -> list[str]:
+        """The ids of the newest series that it launched, newest first."""
+        return self.ledger.launched_since(schedule.name, schedule.created_at)[::-1][:most]
 
     @permitted_for(_owner)
     def pause(self, name: str, actor: Actor) -> Schedule:
@@ -85,3 +118,8 @@ class ScheduleService:
 
     def _event(self, schedule: Schedule, message: Message, actor: Actor) -> Event:
         return Event.by(actor, schedule.event_id, self.clock(), message)
+
+
+def _timing_text(schedule: Schedule) -> str:
+    hours = "" if schedule.weekly_hours is None else f", {schedule.weekly_hours:g} node hours a week"
+    return f"{schedule.cron}, {schedule.time_zone}{hours}"

@@ -22,6 +22,7 @@ from tests.flow.following import Bench
 DOCUMENT = document(ENDPOINTS)
 OPERATIONS = [(method, path) for path, operations in DOCUMENT["paths"].items() for method in operations]
 IDS = ["run-0", "run-1", "run-", "r", "s", "..", "%2e%2e", "run-0\n", "中文", "' or 1=1 --"]
+EXTRAS = ("profile", "name", "note", "since", "add", "remove", "budget", "cron", "time_zone", "weekly_hours", "hours")
 ODD = st.one_of(st.text(max_size=12), st.sampled_from([*IDS, "", "0", "-1", "1e9", "null", "true", "[]", "9" * 400]))
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=8)),
@@ -37,7 +38,10 @@ def reader(api_server: ApiProcess, api_bench: Bench) -> Program:
     for number in range(3):
         core.warehouse.record(a.record(f"run-{number}"))
         api_bench.launch()
-    core.series.launch(core.series.plan(RUN_SPEC, {}, "sandbox").plan, "sandbox", TESTER)
+    plan = core.series.plan(RUN_SPEC, {}, "sandbox").plan
+    for _ in range(2):
+        core.series.launch(plan, "sandbox", TESTER)
+    core.schedules.add(plan, {"name": "nightly", "cron": "0 2 * * *"}, "sandbox", TESTER)
     return Program(api_server.url, token_of(api_bench, role=Role.VIEWER))
 
 
@@ -76,16 +80,23 @@ def requests(draw: st.DrawFn) -> tuple[str, str, str, dict[str, str], bytes | No
             query.append((name, draw(st.one_of(valid_value(parameter["schema"]), ODD))))
     if draw(st.integers(0, 9)) == 0:
         query.append((draw(ODD), draw(ODD)))
-    body = draw(bodies()) if "requestBody" in operation else None
+    body = draw(bodies(path)) if "requestBody" in operation else None
     return method.upper(), path, f"{address}?{urlencode(query, doseq=True)}", headers, body
 
 
-def bodies() -> st.SearchStrategy[bytes]:
-    fields = st.sampled_from([*DOCUMENT["components"]["schemas"]["RunSpec"]["properties"], "odd"])
-    specs = st.dictionaries(fields, JSON, max_size=2).map(lambda changes: {"spec": {**SPEC, **changes}})
-    return st.one_of(
-        specs.map(json.dumps).map(str.encode), JSON.map(json.dumps).map(str.encode), st.binary(max_size=20)
-    )
+def bodies(path: str) -> st.SearchStrategy[bytes]:
+    """Bodies with a spec, or a plan of one, and one or two fields that may be anything; or no such thing at all."""
+    specs = changed({**SPEC}, "RunSpec")
+    plans = st.one_of(changed({"spec": SPEC}, "SeriesPlan"), specs.map(lambda spec: {"spec": spec}))
+    wholes = plans.map(lambda plan: {"plan": plan}) if "/s" in path else specs.map(lambda spec: {"spec": spec})
+    extras = st.dictionaries(st.sampled_from([*EXTRAS, "odd"]), JSON, max_size=2)
+    pairs = st.tuples(st.one_of(wholes, st.just({})), extras).map(lambda pair: {**pair[0], **pair[1]})
+    return st.one_of(*(each.map(json.dumps).map(str.encode) for each in (pairs, JSON)), st.binary(max_size=20))
+
+
+def changed(good: Mapping[str, Any], schema: str) -> st.SearchStrategy[dict[str, Any]]:
+    fields = st.sampled_from([*DOCUMENT["components"]["schemas"][schema]["properties"], "odd"])
+    return st.dictionaries(fields, JSON, max_size=2).map(lambda changes: {**good, **changes})
 
 
 @settings(max_examples=250, suppress_health_check=list(HealthCheck))
@@ -116,14 +127,14 @@ def require_schema(reply: Reply, described: Mapping[str, Any]) -> None:
 def test_what_the_server_has_is_described_whole(reader: Program) -> None:
     """The same for one good request to each endpoint that reads, so that no list of the others is empty."""
     run_id = reader.get("/runs").json["items"][0]["run_id"]
-    series_id = reader.get("/series").json["items"][0]["series_id"]
+    series_id, baseline = (series["series_id"] for series in reader.get("/series").json["items"])
     good = {
         "/compare": "?run=run-0&run=run-1", "/leaderboard": f"?region={a.record('x').region}",
-        "/regress": f"?region={a.record('x').region}",
+        "/regress": f"?region={a.record('x').region}", f"/series/{series_id}/comparison": f"?baseline={baseline}",
     }  # fmt: skip
     seen = list[tuple[str, Any]](_answers(reader, run_id, series_id, good))
 
-    assert len(seen) == 14
+    assert len(seen) == 20
     lists = {path: content.get("items", content.get("groups")) for path, content in seen if isinstance(content, dict)}
     assert [path for path, items in lists.items() if items == []] == []
     assert [path for path, content in seen if not content] == ["/api/v1/region/pools"]  # the sandbox was given none
@@ -131,10 +142,10 @@ def test_what_the_server_has_is_described_whole(reader: Program) -> None:
 
 def _answers(reader: Program, run_id: str, series_id: str, good: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for method, path in OPERATIONS:
-        described = DOCUMENT["paths"][path][method]["responses"]["200"]
-        if method != "get" or "application/json" not in described["content"] or path.endswith(("/logs", "/export")):
+        if method != "get" or path.endswith(("/logs", "/export", "/{node}")):
             continue
-        address = path.removeprefix("/api/v1").format(run_id=run_id, series_id=series_id)
+        described = DOCUMENT["paths"][path][method]["responses"]["200"]
+        address = path.removeprefix("/api/v1").format(run_id=run_id, series_id=series_id, name="nightly")
         reply = reader.get(address + good.get(address, ""))
         assert reply.status == 200, (path, reply.content)
         require_schema(reply, described)

@@ -1,14 +1,17 @@
-"""Series: lists, and one with its cells and the statistics of its rows."""
+"""Series: lists, and one with its plan, its cells and the statistics of its rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
 
 from aisbench_core.api.cursors import cursor_of, position_of
 from aisbench_core.api.endpoint import ApiCall
 from aisbench_core.api.runs import Cursor, Limit
-from aisbench_core.model import CellState, Frozen, RunState, Scalar, SeriesState
-from aisbench_core.series.matrix import Cell, Matrix, MatrixRow
+from aisbench_core.model import CellState, Frozen, RunState, Scalar, SeriesPlan, SeriesState
+from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow, Tried
 from aisbench_core.series.snapshot import NodeHours
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.values import SeriesEvaluation
@@ -48,17 +51,33 @@ class SeriesListing:
 
 
 @dataclass(frozen=True, slots=True)
-class CellReport:
-    """The attempt at a cell that counts, else the latest. `throughput` is null unless it was measured."""
+class AttemptReport:
+    """An attempt at a cell. `run_id` is null before its launch, `throughput` (in `unit`) unless it was measured."""
 
-    cell: int
-    repeat: int
-    attempts: int
+    number: int
     state: CellState
     run_id: str | None
     run_state: RunState | None
     throughput: float | None
     unit: str
+    objective: Annotated[
+        float | None, Field(description="Of a valid trial of a search, in the unit of the search; null otherwise.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class CellReport:
+    """A cell, with the attempt at it that counts, else the latest. `throughput` is null unless it was measured."""
+
+    cell: int
+    repeat: int
+    attempts: Annotated[int, Field(description="How many there were so far.")]
+    state: CellState
+    run_id: str | None
+    run_state: RunState | None
+    throughput: float | None
+    unit: str
+    tries: Annotated[Sequence[AttemptReport], Field(description="All attempts, oldest first.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +90,24 @@ class RowReport:
     parameters: Mapping[str, Scalar]
     unit: str
     median: float | None
+    objective: Annotated[float | None, Field(description="Of a trial of a search, in the unit of the search.")]
     summary: Summary | None
     evaluation: SeriesEvaluation | None
     cells: Sequence[CellReport]
+
+
+@dataclass(frozen=True, slots=True)
+class BestRowReport:
+    """The best row of a series that varies hyperparameters; `run_id` is the run closest to its median."""
+
+    node_count: int
+    version: str
+    image: str
+    parameters: Mapping[str, Scalar]
+    value: float
+    unit: str
+    tied: Annotated[int, Field(description="Other rows that are not clearly worse; 0 for trials of a search.")]
+    run_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +115,9 @@ class SeriesDetails:
     """A series with its rows. `held`: why its next cell is not launched, or empty."""
 
     series: SeriesSummary
+    plan: Annotated[SeriesPlan, Field(description="As it was launched; POST it again for another series of it.")]
     held: str
+    best: BestRowReport | None
     rows: Sequence[RowReport]
 
 
@@ -96,9 +132,14 @@ def list_series(call: ApiCall) -> SeriesListing:
 
 def show_series(call: ApiCall) -> SeriesDetails:
     """One series by its id or a unique prefix of it."""
-    matrix = call.core.series.matrix(call.path["series_id"])
+    return details_of(call.core.series.matrix(call.path["series_id"]))
+
+
+def details_of(matrix: Matrix) -> SeriesDetails:
+    """A series as the API shows it."""
     held = matrix.series.launch_error or (matrix.hold.sentence if matrix.hold else "")
-    return SeriesDetails(_summary(matrix), held, [*map(_row, matrix.rows)])
+    best = _best(matrix.best) if matrix.best else None
+    return SeriesDetails(_summary(matrix), matrix.series.plan, held, best, [*map(_row, matrix.rows)])
 
 
 def _summary(matrix: Matrix) -> SeriesSummary:
@@ -109,11 +150,19 @@ def _summary(matrix: Matrix) -> SeriesSummary:
     )  # fmt: skip
 
 
+def _best(best: BestRow) -> BestRowReport:
+    planned, typical = best.row.planned, best.row.typical
+    return BestRowReport(
+        planned.node_count, planned.version, planned.image, planned.parameters, best.value, best.unit, best.tied,
+        typical.run.run_id if typical and typical.run else None,
+    )  # fmt: skip
+
+
 def _row(row: MatrixRow) -> RowReport:
     planned = row.planned
     return RowReport(
-        planned.node_count, planned.version, planned.image, planned.parameters, row.unit, row.median, row.summary,
-        row.evaluation, [*map(_cell, row.cells)],
+        planned.node_count, planned.version, planned.image, planned.parameters, row.unit, row.median, row.objective,
+        row.summary, row.evaluation, [*map(_cell, row.cells)],
     )  # fmt: skip
 
 
@@ -121,5 +170,13 @@ def _cell(cell: Cell) -> CellReport:
     shown, run = cell.shown, cell.shown.run
     return CellReport(
         cell.index, cell.repeat, len(cell.tries), shown.state, run.run_id if run else None,
-        run.state if run else None, shown.throughput, shown.unit,
+        run.state if run else None, shown.throughput, shown.unit, [*map(_attempt, cell.tries)],
+    )  # fmt: skip
+
+
+def _attempt(tried: Tried) -> AttemptReport:
+    run = tried.run
+    return AttemptReport(
+        tried.number, tried.state, run.run_id if run else None, run.state if run else None, tried.throughput,
+        tried.unit, tried.objective,
     )  # fmt: skip

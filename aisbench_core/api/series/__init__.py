@@ -1,0 +1,1 @@
+"""Series over HTTP: lists and details, plans, launches and changes, and comparisons."""

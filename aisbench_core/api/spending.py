@@ -1,0 +1,76 @@
+"""What runs cost, at the prices of their launches: sums by currency, which are never added."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from aisbench_core.api.cursors import cursor_of, position_of
+from aisbench_core.api.endpoint import ApiCall
+from aisbench_core.api.runs import Cursor, Limit
+from aisbench_core.model import Frozen
+from aisbench_core.warehouse.spending.totals import CurrencySum, SpendingBy, SpendingQuery, Spent, month_of
+
+Month = Annotated[str, Field(max_length=40, description="A month such as 2026-03, of the launch in UTC; empty: all.")]
+Names = tuple[Annotated[str, Field(max_length=200)], ...]
+
+
+class SpendingParameters(Frozen):
+    """Which runs count, and what a row is."""
+
+    by: Annotated[SpendingBy, Field(description="What a row is about.")] = SpendingBy.PERSON
+    first: Annotated[Month, Field(alias="from")] = ""
+    last: Annotated[Month, Field(alias="to")] = ""
+    person: Annotated[Names, Field(description="Only runs of these people.")] = ()
+    workload: Annotated[Names, Field(description="Only these workloads.")] = ()
+    profile: Annotated[Names, Field(description="Only these profiles.")] = ()
+    limit: Limit = 100
+    cursor: Cursor = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingRow:
+    """What some runs cost. `name`: what `by` says; a month as 2026-03; empty for runs outside of series."""
+
+    name: str
+    runs: int
+    not_completed: Annotated[int, Field(description="Runs among them that failed or were stopped; they cost, too.")]
+    node_hours: Annotated[float, Field(description="Hours times nodes, with a price or without.")]
+    unpriced_hours: Annotated[float, Field(description="Node hours without a known price: they are in no amount.")]
+    sums: Annotated[
+        Sequence[CurrencySum], Field(description="By currency; of the empty one no price is known, and `amount` null.")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SpendingPage:
+    """Rows, the most expensive first, months the newest first; `count` is that of all pages. `next`: null on the last.
+
+    `total` and `months` (the oldest first, without gaps) are of all runs of the query."""
+
+    by: SpendingBy
+    count: int
+    items: Sequence[SpendingRow]
+    total: SpendingRow
+    months: Sequence[SpendingRow]
+    next: str | None
+
+
+def spending(call: ApiCall) -> SpendingPage:
+    """What launched runs that have ended cost; rehearsals and imported results do not count."""
+    query: SpendingParameters = call.query
+    first, last = (month_of(text, name) if text else None for name, text in (("from", query.first), ("to", query.last)))
+    (start,) = position_of(query.cursor, int) if query.cursor else (0,)
+    found = call.core.warehouse.spending.of(
+        SpendingQuery(query.by, first, last, query.person, query.workload, query.profile)
+    )
+    end = max(0, start) + query.limit
+    following = cursor_of(end) if end < found.count else None
+    page = found.rows[max(0, start) : end]
+    rows, months = [*map(_row, page)], [*map(_row, found.months)]
+    return SpendingPage(found.by, found.count, rows, _row(found.total), months, following)
+
+
+def _row(spent: Spent) -> SpendingRow:
+    return SpendingRow(spent.name, spent.runs, spent.not_completed, spent.node_hours, spent.unpriced_hours, spent.sums)
