@@ -27,7 +27,7 @@ from aisbench_core.web.security_headers import SecurityHeaders
 from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
 from aisbench_core.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
-from pages._ui.shell.core import tensorboards
+from pages._ui.shell.core import person_of, tensorboards
 from pages._ui.shell.errors import show_script_error
 
 
@@ -53,7 +53,13 @@ def identity() -> ProxyIdentity | None:
 @cache
 def uploads() -> UploadStore:
     """Where this process stores uploads."""
-    return UploadStore.create(load_settings().data_dir, lambda session: get_instance().is_active_session(session))
+    settings = load_settings()
+    return UploadStore.create(
+        settings.data_dir,
+        lambda session: get_instance().is_active_session(session),
+        person_of,
+        settings.uploads_most_mb * 1024**2,
+    )
 
 
 def log_files() -> LogFiles:

@@ -91,6 +91,10 @@ class TooManyRuns(AisbenchError):
     """A person has launched as many runs as one may, or has as many active ones."""
 
 
+class TooManyOperations(AisbenchError):
+    """A person has as many exports, reports and imports under way as one may; trying again helps."""
+
+
 class NotAllowed(AisbenchError):
     """The actor lacks the role that this needs."""
 

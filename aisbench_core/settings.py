@@ -110,6 +110,16 @@ class Settings(Frozen):
     runs_at_once: Annotated[
         int, Field(ge=0, le=100_000, description="Active runs that a person may have; 0: any number.")
     ] = 0
+    operations_at_once: Annotated[
+        int, Field(ge=0, le=100, description="Exports, reports, imports of a person under way; 0: any number.")
+    ] = 4
+    uploads_most_mb: Annotated[
+        int, Field(ge=0, le=100_000, description="Uploads of all open pages of a person, in MB; 0: any size.")
+    ] = 2000
+    import_most_mb: Annotated[
+        int, Field(ge=0, le=100_000, description="Files of one import, in MB, as they are; 0: any size.")
+    ] = 0
+    export_most_runs: Annotated[int, Field(ge=0, description="Runs of one export; 0: any number.")] = 0
     summaries_most_mb: Annotated[
         int, Field(ge=0, le=100_000, description="Event files fetched of a run, in MB; 0: none.")
     ] = 64

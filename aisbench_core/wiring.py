@@ -5,6 +5,7 @@ import threading
 from datetime import UTC, datetime
 
 from aisbench_core.access.guard import record_with
+from aisbench_core.access.operations import Operations
 from aisbench_core.accounts.audit import Audit
 from aisbench_core.accounts.people import People
 from aisbench_core.accounts.sessions import Sessions
@@ -59,6 +60,7 @@ from aisbench_core.tokens.service import Tokens
 from aisbench_core.upstream.configs.service import Configs
 from aisbench_core.upstream.packages.service import Packages
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.exporting.limited import Exports
 from aisbench_core.warehouse.store.reading import Reader, reader
 
 
@@ -84,6 +86,8 @@ class Core:
         self.sessions = Sessions(settings, self.people, clock)
         self.tokens = Tokens(TokenLedger(ledger), clock, self.people.is_revoked)
         self.warehouse = warehouse
+        self.operations = Operations(settings.data_dir, settings.operations_at_once)
+        self.exports = Exports(warehouse, self.operations, settings.export_most_runs)
         self.workloads = workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
         self.regions = regions = Regions(settings, interactive)
         self.region_resources = RegionResources(regions, interactive)
@@ -126,7 +130,7 @@ class Core:
         self.storage = Storage(settings, warehouse, self.files, plans)
         self.backups = Backups(settings, warehouse, clock)
         self.rulesets = Rulesets(settings.rulesets_dir)
-        self.imports = ResultImport(settings, warehouse, workloads, regions, connect, clock)
+        self.imports = ResultImport(settings, warehouse, workloads, regions, connect, self.operations, clock)
         self.clones = Clones(ledger, warehouse, workloads)
         self.reproductions = Reproductions(
             settings, ledger, warehouse, workloads, regions, self.systems, self.clones, runs

@@ -22,7 +22,7 @@ from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall, Endpoint
 from aisbench_core.api.endpoints import ENDPOINTS
 from aisbench_core.api.metrics import CloudLatency, Traffic
 from aisbench_core.api.openapi import document
-from aisbench_core.api.problems import NoSuchPath, ServerBusy, WrongMethod, bug_response, problem_response
+from aisbench_core.api.problems import NoSuchPath, ServerBusy, SlowBody, WrongMethod, bug_response, problem_response
 from aisbench_core.api.requests import body_of, query_of, require_size, token_of
 from aisbench_core.errors import AisbenchError, NotAllowed, TokenRefused
 from aisbench_core.messages import Message
@@ -34,6 +34,7 @@ THREADS = 8
 # Beyond these, who waits longer than a client's patience is told so at once.
 MOST_AT_ONCE = 32
 MOST_EXCLUSIVE = 2
+BODY_SECONDS = 10
 
 OPENAPI = f"{PREFIX}/openapi.json"
 
@@ -82,11 +83,21 @@ class ApiServer:
 
         async def respond(request: Request) -> Response:
             with self._admitted(exclusive=endpoint.exclusive):
-                body = await _body(request) if endpoint.body else b""
+                body = await self._body(request) if endpoint.body else b""
                 result = await self._in_thread(self._answer, endpoint, request, body)
                 return _response(result, adapter, request)
 
         return self._counted(respond)
+
+    async def _body(self, request: Request) -> bytes:
+        """The body, of whom a token names: nobody else may keep the server waiting for one."""
+        await self._in_thread(lambda: token_of(request.headers, self._open_core().tokens))
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                return await _body(request)
+        except TimeoutError:
+            message = Message("the body did not arrive within {seconds} s", seconds=BODY_SECONDS)
+            raise SlowBody(message, Message("send it at once")) from None
 
     def _answer(self, endpoint: Endpoint, request: Request, body: bytes) -> Any:
         core = self._open_core()

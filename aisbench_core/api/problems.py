@@ -43,6 +43,12 @@ class TooLarge(ApiError):
     status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
 
 
+class SlowBody(ApiError):
+    """The body did not arrive in time."""
+
+    status = HTTPStatus.REQUEST_TIMEOUT
+
+
 class WrongMediaType(ApiError):
     """The body is not declared as JSON."""
 
@@ -66,6 +72,7 @@ STATUSES: Mapping[type[AisbenchError], HTTPStatus] = {
     errors.TokenRefused: HTTPStatus.UNAUTHORIZED,
     errors.NotAllowed: HTTPStatus.FORBIDDEN,
     errors.TooManyRuns: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.TooManyOperations: HTTPStatus.TOO_MANY_REQUESTS,
     errors.RunNotFound: HTTPStatus.NOT_FOUND,
     errors.SeriesNotFound: HTTPStatus.NOT_FOUND,
     errors.ScheduleNotFound: HTTPStatus.NOT_FOUND,
@@ -81,7 +88,7 @@ STATUSES: Mapping[type[AisbenchError], HTTPStatus] = {
     errors.CloudUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.CloudError: HTTPStatus.BAD_GATEWAY,
 }
-_TRY_AGAIN = (errors.WarehouseBusy, errors.CloudUnavailable, ServerBusy)
+_TRY_AGAIN = (errors.TooManyOperations, errors.WarehouseBusy, errors.CloudUnavailable, ServerBusy)
 
 
 def status_of(error: AisbenchError) -> HTTPStatus:

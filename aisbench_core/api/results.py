@@ -140,7 +140,7 @@ def export(call: ApiCall) -> StreamingResponse:
     request = Export(chosen, call.core.clock(), query.what, query.format)
     content = SpooledTemporaryFile(SPOOLED_BYTES)  # noqa: SIM115  # closed when it has been sent
     try:
-        rows = call.core.warehouse.export(request, content)
+        rows = call.core.exports.write(request, content, call.actor.name)
     except BaseException:
         content.close()
         raise

@@ -15,7 +15,14 @@ INTERRUPTED = 130  # 128 + SIGINT, as in shells
 _INPUT_ERRORS = (
     *(errors.CloudRejected, errors.ConfigError, errors.SpecError, errors.QueryError),
     *(errors.RunNotFound, errors.SeriesNotFound),
-    *(errors.TooManyRuns, errors.NotAllowed, errors.PersonNotFound, errors.TokenNotFound, errors.TokenRefused),
+    *(
+        errors.TooManyRuns,
+        errors.TooManyOperations,
+        errors.NotAllowed,
+        errors.PersonNotFound,
+        errors.TokenNotFound,
+        errors.TokenRefused,
+    ),
 )
 
 

@@ -17,7 +17,7 @@ import click
 
 from aisbench_core import formats
 from aisbench_core.cli import display
-from aisbench_core.cli.core import open_core
+from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import INTERRUPTED, YOUR_INPUT
 from aisbench_core.cli.options import (
     Group,
@@ -73,7 +73,7 @@ def export(
     export = Export(query, datetime.now(UTC), ExportTable(rows), form, bom)
     # Spooled first: an export that fails leaves an existing file as it was.
     with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:
-        count = core.warehouse.export(export, content)
+        count = core.exports.write(export, content, actor().name)
         display.write_output(output, content)
     written = f"{count:,} series" if rows == "series" else display.count(count, "run")
     display.message(f"{written} of {query.region} written")
@@ -106,12 +106,13 @@ def report(
     query = query_of(core, include_invalid=not valid_only, **filters) if not run_ids else None
     runs = core.reports.chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
     language, ruleset_id = ReportLanguage(lang), filters["ruleset_id"]
-    if pdf:
-        display.write_output(
-            output, BytesIO(core.reports.write_pdf(runs, language, ruleset_id, full=full, query=query))
-        )
+    write = core.reports.write_pdf if pdf else core.reports.write
+    with core.operations.started(actor().name):
+        content = write(runs, language, ruleset_id, full=full, query=query)
+    if isinstance(content, bytes):
+        display.write_output(output, BytesIO(content))
     else:
-        display.write_text(output, core.reports.write(runs, language, ruleset_id, full=full, query=query))
+        display.write_text(output, content)
     display.message(f"{display.count(len(runs), 'run')} reported")
 
 

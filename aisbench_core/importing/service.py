@@ -1,6 +1,7 @@
 """Imports results that were measured elsewhere: reading, preview, storing, and undoing an import."""
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import BinaryIO
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.access import permitted
+from aisbench_core.access.operations import Operations
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.ports import Connect, ObjectStore
@@ -33,6 +35,7 @@ from aisbench_core.importing.readers.results import (
     Unread,
 )
 from aisbench_core.importing.records import Catalogue
+from aisbench_core.importing.sizes import require_size, sizes_below
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, RunRecord
 from aisbench_core.private_files import require_writable, write_whole
@@ -65,6 +68,7 @@ class ResultImport:
         workloads: Workloads,
         regions: Regions,
         connect: Connect,
+        operations: Operations,
         clock: Clock,
     ) -> None:
         """`connect`: for directories in OBS."""
@@ -73,6 +77,7 @@ class ResultImport:
         self._workloads = workloads
         self._regions = regions
         self._connect = connect
+        self._operations = operations
         self._clock = clock
         self.columns = Columns(settings.data_dir / COLUMNS_FILE)
 
@@ -98,12 +103,14 @@ class ResultImport:
         """Every result in a file, a folder or an archive, while it is read.
 
         `mapping`: meanings of columns beside the stored ones. Raises ResultError if the path does not exist, SpecError
-        for an unknown meaning."""
+        for an unknown meaning or more than `import_most_mb`."""
+        require_size(sizes_below(path), self._settings.import_most_mb)
         return read_path(path, self._meanings(mapping), zone)
 
     def read_uploads(self, files: Sequence[Upload], mapping: Mapping[str, str]) -> Results:
         """The same for uploaded files; result files among them are of one run."""
         meanings = self._meanings(mapping)
+        require_size((file.seek(0, os.SEEK_END) for _, file in files), self._settings.import_most_mb)
         for name, file in files:
             if not is_result_file(name):
                 file.seek(0)  # a page may read the same upload again after an answer
@@ -121,6 +128,7 @@ class ResultImport:
         path = obs_path(directory)
         meanings = self._meanings(mapping)
         with files_below(self._connect(profile).objects, path) as files:
+            require_size((file.size or 0 for file in files), self._settings.import_most_mb)
             if not files:
                 yield Unread(directory, Message("it contains no objects"))
             yield from read_files(files, directory, meanings, zone)
@@ -190,7 +198,8 @@ class ResultImport:
         def record(result: ParsedResult) -> RunRecord:
             return records.record_of(result, choices, catalogue, actor.name, now)
 
-        return saving.save(results, record, self._warehouse, self._settings.runs_dir, on_progress, choices.replace)
+        with self._operations.started(actor.name):
+            return saving.save(results, record, self._warehouse, self._settings.runs_dir, on_progress, choices.replace)
 
     def preview_merge(self, database: Path) -> MergeCounts:
         """What `merge` would do; raises as it does."""
@@ -202,10 +211,12 @@ class ResultImport:
 
         Raises ResultError if it is not a warehouse, or of a newer version."""
         require_writable(self._settings.data_dir)
+        require_size(sizes_below(database), self._settings.import_most_mb)
         log_change(actor, f"import of the warehouse {database}")
-        return self._warehouse.merging.merge(
-            database, self._settings.merged_dir, self._rehearsed(), on_progress, self._clock()
-        )
+        with self._operations.started(actor.name):
+            return self._warehouse.merging.merge(
+                database, self._settings.merged_dir, self._rehearsed(), on_progress, self._clock()
+            )
 
     def record(self, run_id: str) -> RunRecord:
         """The record of a run, launched or imported. Raises ResultError if its folder is unreadable."""

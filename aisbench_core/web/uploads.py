@@ -66,22 +66,29 @@ class UploadLimitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UploadStore:
-    """The uploads of one console process; `is_open` tells whether a session is still connected."""
+    """The uploads of one console process. `is_open`: whether a session is still connected; `person_of`: whose it is.
+
+    `person_bytes`: what all open pages of a person may hold; 0: any size."""
 
     folder: Path
     is_open: Callable[[str], bool]
+    person_of: Callable[[str], str]
+    person_bytes: int
 
     @classmethod
-    def create(cls, data_dir: Path, is_open: Callable[[str], bool]) -> "UploadStore":
+    def create(
+        cls, data_dir: Path, is_open: Callable[[str], bool], person_of: Callable[[str], str], person_bytes: int
+    ) -> "UploadStore":
         """An empty store; removes folders of killed processes. Creates no folder in a read-only data folder."""
         parent = data_dir / UPLOADS
         if is_read_only(data_dir):
-            return cls(parent / f"{os.getpid()}-later", is_open)
+            return cls(parent / f"{os.getpid()}-later", is_open, person_of, person_bytes)
         parent.mkdir(mode=0o700, exist_ok=True)
         for folder in parent.iterdir():
             if not _is_alive(folder.name.partition("-")[0]):
                 shutil.rmtree(folder, ignore_errors=True)
-        return cls(Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent)), is_open)
+        folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+        return cls(folder, is_open, person_of, person_bytes)
 
     def reserve(self, session: str, file: str, size: int) -> Path:
         """Create a file of this size. Raises UploadRefusedError, and UploadLimitError when a limit is reached."""
@@ -93,21 +100,28 @@ class UploadStore:
             raise UploadRefusedError(403, "The data folder is read-only: nothing can be stored in it.")
         path = self.folder / session / file
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sizes = [file.stat().st_size for file in path.parent.iterdir() if file != path]
-        if sum(sizes) + size > MOST_SESSION_BYTES:
-            reason = Message(
-                "it has {size}, and the page holds {held} of at most {most} already",
-                size=size_text(size),
-                held=size_text(sum(sizes)),
-                most=size_text(MOST_SESSION_BYTES),
-            )
-            raise UploadLimitError(reason, _REMOVE_FILES)
-        if len(sizes) >= MOST_SESSION_FILES:
-            reason = Message("the page holds {count} files already, and may hold no more", count=len(sizes))
-            raise UploadLimitError(reason, _REMOVE_FILES)
+        self._require_room(session, size, path)
         with path.open("wb") as reserved:
             os.truncate(reserved.fileno(), size)  # counts towards the limit before its content has arrived
         return path
+
+    def _require_room(self, session: str, size: int, path: Path) -> None:
+        sizes = _sizes(path.parent, path)
+        if len(sizes) >= MOST_SESSION_FILES:
+            reason = Message("the page holds {count} files already, and may hold no more", count=len(sizes))
+            raise UploadLimitError(reason, _REMOVE_FILES)
+        if sum(sizes) + size > MOST_SESSION_BYTES:
+            texts = _texts(size, sum(sizes), MOST_SESSION_BYTES)
+            reason = Message("it has {size}, and the page holds {held} of at most {most} already", **texts)
+            raise UploadLimitError(reason, _REMOVE_FILES)
+        of_person = [
+            folder for folder in self.folder.iterdir() if self.person_of(folder.name) == self.person_of(session)
+        ]
+        held = sum(sum(_sizes(folder, path)) for folder in of_person)
+        if self.person_bytes and held + size > self.person_bytes:
+            texts = _texts(size, held, self.person_bytes)
+            reason = Message("it has {size}, and your open pages hold {held} of at most {most} already", **texts)
+            raise UploadLimitError(reason, _REMOVE_FILES)
 
     def ticket(self, session: str, file: str) -> bytes:
         """The content that Streamlit gets instead of a stored file."""
@@ -127,6 +141,19 @@ class UploadStore:
     def close(self) -> None:
         """Delete all files."""
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _sizes(folder: Path, but: Path) -> list[int]:
+    """The sizes of the files in a folder. Pages delete files meanwhile, once they have read them."""
+    sizes = []
+    for file in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            sizes += [file.stat().st_size] if file != but else []
+    return sizes
+
+
+def _texts(size: int, held: int, most: int) -> dict[str, str]:
+    return {"size": size_text(size), "held": size_text(held), "most": size_text(most)}
 
 
 def size_text(size: int) -> str:

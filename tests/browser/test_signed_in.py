@@ -13,6 +13,7 @@ from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.model import Role
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
+from tests import records as a
 from tests.actors import TESTER
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
@@ -146,3 +147,17 @@ def test_whoever_is_revoked_is_out_of_an_open_page_within_a_minute(
     answer = visit.page.goto(f"{proxy.url}/runs")
     assert answer
     assert answer.status == 403
+
+
+def test_whoever_is_signed_in_downloads_results(
+    console: ConsoleProcess, proxy: ReverseProxy, window: OpenWindow, core: Core
+) -> None:
+    core.warehouse.record(a.record("for-download"))
+    visit = enter(window, proxy, console, "vic")
+    visit.open("/leaderboard?region=cn-north-9")
+
+    visit.page.get_by_role("button", name="Export").click()
+    with visit.page.expect_download(timeout=20_000) as download:
+        visit.keyed("export").get_by_role("button").click()
+
+    assert "for-download" in download.value.path().read_text("utf-8-sig")

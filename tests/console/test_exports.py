@@ -7,10 +7,12 @@ import pytest
 from openpyxl import load_workbook
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.access.operations import Operations
 from aisbench_core.warehouse import Warehouse
 from pages._ui.shell import downloads
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
+from tests.unit.old_logs import BERT
 
 
 def buttons(app: AppTest) -> dict[str, bool]:
@@ -49,6 +51,42 @@ def test_compared_runs_of_one_kind_become_a_report(open_page: OpenPage, used: Pa
 
     assert buttons(one_kind) == {"Download the report": True}
     assert "Selected: 2." in texts(one_kind)
+
+
+def test_who_has_too_much_under_way_is_told_before_a_button_is_pressed(open_page: OpenPage, used: Path) -> None:
+    operations = Operations(used, 1)
+
+    with pytest.MonkeyPatch.context() as patch, operations.started("console"):
+        patch.setenv("AISBENCH_OPERATIONS_AT_ONCE", "1")
+        busy = open_page("leaderboard", region="sandbox~rehearsal")
+
+    assert set(buttons(busy).values()) == {False}
+    assert texts(busy).count("console has as many exports, reports and imports under way") == 1
+    assert set(buttons(busy.run()).values()) == {True}
+
+
+def test_an_import_waits_for_nobody_and_says_so(open_page: OpenPage, used: Path, tmp_path: Path) -> None:
+    (tmp_path / "bert.log").write_text(BERT, "utf-8")
+    with pytest.MonkeyPatch.context() as patch, Operations(used, 1).started("console"):
+        patch.setenv("AISBENCH_OPERATIONS_AT_ONCE", "1")
+        page = open_page("import")
+        page.text_input(key="old-path").set_value(str(tmp_path / "bert.log")).run()
+        refused = page.button(key="old-read-path").click().run()
+
+    assert "try again when one of them has ended" in texts(refused)
+    assert "Results (1)" in texts(refused.button(key="old-read-path").click().run())
+
+
+def test_more_runs_than_an_export_may_hold_are_said_with_both_numbers(
+    open_page: OpenPage, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AISBENCH_EXPORT_MOST_RUNS", "1")
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(a.records([8000.0, 8001.0]))
+
+    page = open_page("leaderboard", region="cn-north-9")
+
+    assert next(enabled for label, enabled in buttons(page).items() if label.startswith("Download aisbench")) is False
+    assert "an export holds as many as `export_most_runs` allows (1)" in texts(page)
 
 
 def test_a_large_workbook_is_written_under_a_bar_and_then_downloaded(

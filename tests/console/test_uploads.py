@@ -46,7 +46,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
 @pytest.fixture
 def store(tmp_path: Path) -> UploadStore:
     """The uploads of a console that has one open session."""
-    return UploadStore.create(tmp_path, lambda session: session == SESSION)
+    return UploadStore.create(tmp_path, lambda session: session == SESSION, lambda _: "", 0)
 
 
 def stored(console: ConsoleProcess) -> dict[str, bytes]:
@@ -125,6 +125,21 @@ def test_a_session_holds_only_so_much(store: UploadStore) -> None:
     store.reserve(SESSION, FILE, MOST_FILE_BYTES)
 
 
+def test_all_pages_of_a_person_hold_only_so_much_and_those_of_others_have_their_own(tmp_path: Path) -> None:
+    people = {"page-1": "ann", "page-2": "ann", "page-3": "bob"}
+    store = UploadStore.create(tmp_path, people.__contains__, people.__getitem__, MOST_FILE_BYTES)
+    store.reserve("page-1", "file", MOST_FILE_BYTES // 2)
+    store.reserve("page-2", "file", MOST_FILE_BYTES // 4)
+
+    with pytest.raises(UploadLimitError, match="your open pages hold 150 MB of at most 200 MB already"):
+        store.reserve("page-2", "other", MOST_FILE_BYTES // 2)
+
+    store.reserve("page-3", "file", MOST_FILE_BYTES // 2)
+    store.reserve("page-2", "file", MOST_FILE_BYTES // 2)  # one that is replaced
+    store.remove("page-1", "file")
+    store.reserve("page-2", "other", MOST_FILE_BYTES // 2)
+
+
 def test_a_session_holds_only_so_many(store: UploadStore) -> None:
     for number in range(MOST_SESSION_FILES):
         store.reserve(SESSION, f"file-{number}", 1)
@@ -193,11 +208,12 @@ def test_other_content_stands_for_itself(tmp_path: Path, content: bytes) -> None
 
 def test_what_a_killed_console_left_is_removed_at_the_next_start(tmp_path: Path) -> None:
     code = "import sys, pathlib; from aisbench_core.web.uploads import UploadStore; import os; "
-    code += f"UploadStore.create(pathlib.Path({str(tmp_path)!r}), lambda s: True).reserve('s', 'f', 10); os._exit(9)"
+    code += f"store = UploadStore.create(pathlib.Path({str(tmp_path)!r}), lambda s: True, str, 0); "
+    code += "store.reserve('s', 'f', 10); os._exit(9)"
     subprocess.run([sys.executable, "-c", code], check=False)
     left = list((tmp_path / UPLOADS).iterdir())
 
-    mine = UploadStore.create(tmp_path, {SESSION}.__contains__)
+    mine = UploadStore.create(tmp_path, {SESSION}.__contains__, str, 0)
 
     assert len(left) == 1
     assert list((tmp_path / UPLOADS).iterdir()) == [mine.folder]

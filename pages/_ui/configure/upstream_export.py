@@ -1,13 +1,11 @@
 """The draft as a modelarts_config.py, for ais-bench-stubs."""
 
-from functools import partial
-
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import RunSpec
 from pages._ui.configure.drafts import draft_key, stored_comments, stored_spec
-from pages._ui.shell.core import core
+from pages._ui.shell.core import at_click, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.findings import finding_text
 from pages._ui.shell.words import t
@@ -34,7 +32,7 @@ def show_upstream_export(spec: RunSpec, profile: str) -> None:
 
 def _download(name: str, mime: str, spec: RunSpec, profile: str) -> None:
     # Written at the click: right after a change, the browser may still show the button of before.
-    data, icon = partial(_content, name, draft_key(), spec, profile), ":material/download:"
+    data, icon = at_click(_content, name, draft_key(), spec, profile), ":material/download:"
     label, key = t("export.download", file=name), "export" if name == FILE else "export-script"
     st.download_button(label, data, name, mime, key=key, on_click="ignore", icon=icon)
 

@@ -99,7 +99,7 @@ def _tables_in(files: Sequence[UploadedFile]) -> Iterator[Table | Unread]:
 def _read(again: Callable[[], Iterator[ParsedResult | Unread]], tables: Iterator[Table | Unread]) -> None:
     results: list[ParsedResult] = []
     unread: list[Unread] = []
-    with st.spinner(t("import_results.reading")):
+    with st.spinner(t("import_results.reading")), core().operations.started(actor().name):
         progress = st.empty()
         for result in again():
             if isinstance(result, Unread):

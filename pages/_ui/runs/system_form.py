@@ -1,7 +1,6 @@
 """A run's system description in a dialog: 33 fields and the test, with what the job says beside them."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -10,7 +9,7 @@ from aisbench_core.model import COUNTS, GROUPS, Division, Finding, Run, SystemSt
 from aisbench_core.system.descriptions import SystemValues
 from pages._ui.runs import system_draft
 from pages._ui.shell import uploads, widgets
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, at_click, core
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.findings import finding_text, show_field_findings
@@ -141,7 +140,7 @@ def _show_files(run_id: str) -> None:
             for name in core().systems.files(run_id):
                 label, icon = t("system.download", file=name), ":material/download:"
                 # Read at the click: right after a change, the browser may still show the button of before.
-                text = partial(_file, run_id, name)
+                text = at_click(_file, run_id, name)
                 st.download_button(label, text, name, "application/json", key=name, on_click="ignore", icon=icon)
 
 

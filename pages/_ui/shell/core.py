@@ -1,11 +1,13 @@
 """The one Core of all sessions, open until the server ends, and caches of what warehouse and ledger answer."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.runtime import get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from aisbench_core.access.permissions import PERMISSIONS, ROLES, has_role
@@ -29,6 +31,11 @@ MAX_LEDGER_ANSWERS = 256
 
 # Where a browser's connection has its session: on this side, so that nobody can forge or keep it.
 SESSION = "session of the person"
+
+# Names by Streamlit's ids of open pages, for requests beside their connections.
+_PERSONS: dict[str, str] = {}
+
+_BORROWED: ContextVar[Session | None] = ContextVar("session of a pressed download button", default=None)
 
 
 @st.cache_resource(show_spinner=False)
@@ -58,6 +65,9 @@ def signed_in() -> Person | None:
     opened = _opened()
     if not opened.sessions.needs_sign_in:
         return None
+    if borrowed := _BORROWED.get():
+        opened.sessions.checked(borrowed, active=True)
+        return ledger_of(opened, opened.people.current, borrowed.name)
     if SESSION not in st.session_state:
         st.session_state[SESSION] = _begun(opened)
     # Read once for all calls until the ledger changes; a page calls the core some hundred times.
@@ -66,11 +76,39 @@ def signed_in() -> Person | None:
     return person
 
 
+def at_click(content: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
+    """The content of a download button: it is written in a thread without the browser's session, and for its person."""
+    session: Session | None = st.session_state.get(SESSION)
+
+    def written() -> R:
+        token = _BORROWED.set(session)
+        try:
+            return content(*args, **kwargs)
+        finally:
+            _BORROWED.reset(token)
+
+    return written
+
+
 def _begun(opened: Core) -> Session:
     """The session of whom the proxy named when the browser connected; web/identity.py has checked the proxy."""
     headers, settings = st.context.headers, opened.settings
     groups = headers.get(settings.identity_groups_header) or ""
-    return opened.sessions.begin(headers.get(settings.identity_user_header) or "", groups)
+    session = opened.sessions.begin(headers.get(settings.identity_user_header) or "", groups)
+    if context := get_script_run_ctx():
+        _note_person(context.session_id, session.name)
+    return session
+
+
+def _note_person(page: str, name: str) -> None:
+    for closed in [other for other in _PERSONS if not get_instance().is_active_session(other)]:
+        _PERSONS.pop(closed, None)
+    _PERSONS[page] = name
+
+
+def person_of(page: str) -> str:
+    """Who has signed in on an open page, by Streamlit's id of it; empty without sign-in."""
+    return _PERSONS.get(page, "")
 
 
 def ended_session() -> SignedOut | None:

@@ -10,7 +10,7 @@ from aisbench_core.report.words import MAX_RUNS, ReportLanguage
 from aisbench_core.warehouse.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.shell import url
-from pages._ui.shell.core import cached, core
+from pages._ui.shell.core import actor, at_click, cached, core
 from pages._ui.shell.errors import show_sentence
 from pages._ui.shell.words import t
 
@@ -24,6 +24,8 @@ FORMATS = {
 LARGE = 5_000  # runs; writing a workbook of more takes longer than somebody waits without being told why
 PREPARED = "export-prepared"  # where the session has the last large workbook, and what it is of
 
+WAIT_SECONDS = 30.0  # of a pressed button, for an operation of the same person to end
+
 REPORT_FORMATS = {"html": "text/html", "pdf": "application/pdf"}
 
 
@@ -35,40 +37,45 @@ def show_results_export(query: BoardQuery) -> None:
         export = Export(query, core().clock(), table, form, bom=True)
         st.caption(t("files.hint"))
         count = cached(core().warehouse.count, query)
+        has_room = _has_room()
+        ready = has_room and _is_possible(lambda: core().exports.require_size(export))
         if form is ExportFormat.EXCEL and table is ExportTable.RUNS and count > LARGE:
-            _workbook(export, count)
+            _workbook(export, count, ready)
         else:
-            _download(export, lambda: _content(export))
+            _download(export, at_click(_content, export), ready=ready)
         st.divider()
-        _report(lambda: core().reports.chosen(query), query, count, query)
+        _report(lambda: core().reports.chosen(query), query, count, has_room, query)
 
 
-def _download(export: Export, data: bytes | Callable[[], bytes]) -> None:
+def _download(export: Export, data: bytes | Callable[[], bytes], *, ready: bool = True) -> None:
     st.download_button(
         t("files.download", file=export.file_name),
         data=data,
         file_name=export.file_name,
         mime=MEDIA_TYPES[export.format],
         key="export",
+        disabled=not ready,
         on_click="ignore",
         type="primary",
         icon=":material/download:",
     )
 
 
-def _workbook(export: Export, count: int) -> None:
+def _workbook(export: Export, count: int, ready: bool) -> None:
     """A large workbook is written first, under a bar that shows how far it is; then it can be downloaded."""
     content = (core().warehouse.revision(), export.query)
     prepared, file = st.session_state.get(PREPARED, (None, b""))
     if prepared == content:
         _download(export, file)
-    elif st.button(t("files.prepare", rows=f"{count:,}"), key="export-prepare", icon=":material/table_view:"):
+    elif st.button(
+        t("files.prepare", rows=f"{count:,}"), key="export-prepare", icon=":material/table_view:", disabled=not ready
+    ):
         bar, target = st.progress(0.0), BytesIO()
 
         def show(rows: int) -> None:
             bar.progress(min(1.0, rows / count), text=t("files.rows", rows=f"{rows:,}", count=f"{count:,}"))
 
-        core().warehouse.export(export, target, show)
+        core().exports.write(export, target, actor().name, show)
         st.session_state[PREPARED] = (content, target.getvalue())
         st.rerun()
 
@@ -78,11 +85,13 @@ def show_report(runs: Sequence[RunRow]) -> None:
     if len({(run.region, run.rehearsal) for run in runs}) == 1:
         with st.popover(t("report.title"), icon=":material/print:"):
             query = BoardQuery(runs[0].region, rehearsal=runs[0].rehearsal)
-            _report(lambda: [run.run_id for run in runs], query, len(runs))
+            _report(lambda: [run.run_id for run in runs], query, len(runs), _has_room())
 
 
-def _report(run_ids: Callable[[], list[str]], query: BoardQuery, count: int, filters: BoardQuery | None = None) -> None:
-    """The report's language, and the button that writes it; disabled where there are too many runs for one.
+def _report(
+    run_ids: Callable[[], list[str]], query: BoardQuery, count: int, has_room: bool, filters: BoardQuery | None = None
+) -> None:
+    """The report's language, and the button that writes it; disabled where there are too many runs for one, or no room.
 
     `filters`: what selected the runs, where they were not named."""
     label, default = t("report.language"), ReportLanguage.BOTH
@@ -91,23 +100,19 @@ def _report(run_ids: Callable[[], list[str]], query: BoardQuery, count: int, fil
     )
     form = url.choice(st.radio, "report_format", t("report.format"), REPORT_FORMATS, str.upper, horizontal=True)
     full = url.toggle("report_full", t("report.full"))
-    reports = core().reports
-    is_ready = 1 <= count <= MAX_RUNS
+    is_ready = has_room and 1 <= count <= MAX_RUNS
     if form == "pdf":
-        try:
-            reports.check_pdf()
-        except AisbenchError as error:  # before the button is pressed: a failed download says nothing
-            show_sentence(error)
-            is_ready = False
+        is_ready = _is_possible(core().reports.check_pdf) and is_ready
 
     def content() -> str | bytes:
-        write = reports.write_pdf if form == "pdf" else reports.write
-        return write(run_ids(), language, query.ruleset_id, full=full, query=filters)
+        write = core().reports.write_pdf if form == "pdf" else core().reports.write
+        with core().operations.started(actor().name, WAIT_SECONDS):
+            return write(run_ids(), language, query.ruleset_id, full=full, query=filters)
 
     st.caption(t("report.hint", most=MAX_RUNS, count=count))
     st.download_button(
         t("report.download"),
-        data=content,
+        data=at_click(content),
         file_name=file_name("report", query.region, query.rehearsal, core().clock(), form),
         mime=REPORT_FORMATS[form],
         key="report-file",
@@ -119,5 +124,19 @@ def _report(run_ids: Callable[[], list[str]], query: BoardQuery, count: int, fil
 
 def _content(export: Export) -> bytes:
     target = BytesIO()
-    core().warehouse.export(export, target)
+    core().exports.write(export, target, actor().name, wait_seconds=WAIT_SECONDS)
     return target.getvalue()
+
+
+def _has_room() -> bool:
+    return _is_possible(lambda: core().operations.require_room(actor().name))
+
+
+def _is_possible(check: Callable[[], None]) -> bool:
+    """Whether the check passes; says why not before the button is pressed: a failed download says nothing."""
+    try:
+        check()
+    except AisbenchError as error:
+        show_sentence(error)
+        return False
+    return True

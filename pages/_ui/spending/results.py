@@ -14,7 +14,7 @@ from aisbench_core.warehouse.spending.answers import csv_rows
 from aisbench_core.warehouse.spending.totals import Spending, SpendingBy, SpendingQuery, Spent
 from pages._ui.shell import url
 from pages._ui.shell.charts import Values, chart_of, draw
-from pages._ui.shell.core import core
+from pages._ui.shell.core import at_click, core
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.formats import rounded
 from pages._ui.shell.navigation import CONFIGURE, link
@@ -130,7 +130,7 @@ def show_download(query: SpendingQuery) -> None:
     """All rows as CSV, a line for each currency."""
     st.download_button(
         t("spending.download"),
-        lambda: _csv(query),
+        at_click(_csv, query),
         f"spending-by-{query.by}.csv",
         "text/csv",
         key="spending-file",
