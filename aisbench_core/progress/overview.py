@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Clock, Run, TrainingPoint
 from aisbench_core.progress.estimate import remaining_seconds
+from aisbench_core.progress.loss_band import LossBand, loss_band
 from aisbench_core.running.run_files import LaunchFacts, RunFiles
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.answers.compared import Usual
@@ -15,6 +16,14 @@ from aisbench_core.warehouse.answers.compared import Usual
 MAX_REMEMBERED = 2000
 
 Money = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What earlier valid runs of the same configuration and size say; None is not known."""
+
+    usual: Usual | None = None
+    loss: LossBand | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,7 @@ class RunOverview:
 
     at: datetime
     points: tuple[TrainingPoint, ...]
-    usual: Usual | None
+    earlier: Earlier
     unit: str
     rehearsal: bool
     remaining_s: float | None
@@ -54,21 +63,21 @@ class RunOverviews:
     files: RunFiles
     warehouse: Warehouse
     clock: Clock
-    _usual: dict[str, Usual | None] = field(default_factory=dict)
+    _earlier: dict[str, Earlier] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, run: Run, points: tuple[TrainingPoint, ...]) -> RunOverview:
         """The run's overview as of now, from the points of its training."""
         now = self.clock()
         facts = self._facts(run)
-        usual = self._usual_of(run, facts) if facts else None
-        remaining, by_earlier = _remaining(run, points, usual, now)
+        earlier = self._earlier_of(run, facts) if facts else Earlier()
+        remaining, by_earlier = _remaining(run, points, earlier.usual, now)
         hours = run.node_hours(now)
         more = None if remaining is None or hours is None else hours + run.spec.node_count * remaining / 3600
         return RunOverview(
             now,
             points,
-            usual,
+            earlier,
             facts.workload.throughput_unit if facts else "",
             facts.rehearsal if facts else False,
             remaining,
@@ -85,20 +94,28 @@ class RunOverviews:
         except AisbenchError:  # a run of an earlier version, or a damaged file: it has no band
             return None
 
-    def _usual_of(self, run: Run, facts: LaunchFacts) -> Usual | None:
+    def _earlier_of(self, run: Run, facts: LaunchFacts) -> Earlier:
         """Asked once per run: only runs that were launched before it count."""
         with self._guard:
-            if run.run_id in self._usual:
-                return self._usual[run.run_id]
+            if run.run_id in self._earlier:
+                return self._earlier[run.run_id]
         try:
-            found = self.warehouse.usual(run, facts.workload, facts.region, rehearsal=facts.rehearsal)
+            usual = self.warehouse.usual(run, facts.workload, facts.region, rehearsal=facts.rehearsal)
         except AisbenchError:  # the warehouse is busy: the next overview asks again
-            return None
+            return Earlier()
+        newest = usual.newest if usual else ()
+        found = Earlier(usual, loss_band([self._points(run_id) for run_id in newest]))
         with self._guard:
-            if len(self._usual) > MAX_REMEMBERED:
-                self._usual.clear()
-            self._usual[run.run_id] = found
+            if len(self._earlier) > MAX_REMEMBERED:
+                self._earlier.clear()
+            self._earlier[run.run_id] = found
         return found
+
+    def _points(self, run_id: str) -> list[TrainingPoint]:
+        try:
+            return self.files.training_points(run_id)
+        except AisbenchError:  # merged from another data folder
+            return []
 
 
 def _remaining(

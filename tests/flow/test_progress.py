@@ -41,6 +41,32 @@ def test_a_job_says_how_far_it_is_while_it_runs_and_its_curve_stays(sandbox: San
     assert bench.core.files.training_points(run.run_id) == [*overview.points]
 
 
+def test_the_loss_of_earlier_runs_is_behind_that_of_a_new_one(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    bench = bench_on(sandbox, tmp_path / "data")
+    for loss in (1.0, 2.0, 3.0, 4.0, 5.0):
+        sandbox.script(by="hold", log=losses(loss, loss / 2), outputs=GOOD)
+        run = bench.follow(bench.launch(), RunState.RUNNING)
+        for _ in range(4):
+            bench.tick()
+        sandbox.advance(bench.run(run).job_id)
+        bench.follow(run)
+
+    sandbox.script(by="hold", log=losses(2.5, 1.2), outputs=GOOD)
+    run = bench.follow(bench.launch(), RunState.RUNNING)
+    for _ in range(4):
+        bench.tick()
+    overview = bench.core.snapshots.of(bench.run(run), None).overview
+
+    band = overview.earlier.loss
+    assert band is not None
+    assert (band.runs, band.steps) == (5, (30, 120))
+    assert [band.at(point) for point in overview.points] == [(2.0, 4.0), (1.0, 2.0)]
+
+
+def losses(first: float, last: float) -> str:
+    return LOG.replace("1.5", str(first)) + LOG.replace("30", "120").replace("1.5", str(last))
+
+
 @pytest.fixture
 def run() -> Run:
     return replace(a.run("r-1", a.spec(node_count=3)), state=RunState.RUNNING, started_at=a.T0)

@@ -200,10 +200,13 @@ class RankMap:
 
 @dataclass(frozen=True, slots=True)
 class Usual:
-    """Of `runs` earlier valid runs: quartiles of their throughput, and the median of how long their jobs ran."""
+    """Of `runs` earlier valid runs: quartiles of their throughput, and the median of how long their jobs ran.
+
+    `newest`: the ids of the newest of them."""
 
     runs: int
     lower: float
     median: float
     upper: float
     duration_s: float | None
+    newest: tuple[str, ...]

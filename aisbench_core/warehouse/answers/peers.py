@@ -87,11 +87,15 @@ def _peers(run: RunComparability, group: Sequence[RunDot], base: Sequence[RunDot
     return Peers(run.run_id, summary(throughputs), tuple(group[:MAX_DOTS]), is_baseline, gap)
 
 
+NEWEST = 20
+"""Of many earlier runs, so many are enough for a band of their losses."""
+
 _SPEC_KEYS = ("framework_version", "flavor", "pool_id", "node_count", "cards_per_node")
 _EQUAL = (*_SPEC_KEYS, "region", "rehearsal", "fingerprint", "throughput_unit")
 
 _USUAL = f"""
-    select count(throughput_cluster), quantile_cont(throughput_cluster, [0.25, 0.5, 0.75]), median(duration_s)
+    select count(throughput_cluster), quantile_cont(throughput_cluster, [0.25, 0.5, 0.75]), median(duration_s),
+        max_by(run_id, created_at, {NEWEST})
     from runs join results using (run_id)
     where {COUNTED} and throughput_cluster is not null and run_id <> $run_id and created_at < $before
         and group_id in (
@@ -113,8 +117,8 @@ def usual(cur: DuckDBPyConnection, run: Run, facts: WorkloadFacts, region: str, 
         "throughput_unit": facts.throughput_unit,
         **own,
     }
-    count, quartiles, duration_s = cur.execute(_USUAL, values).fetchall()[0]
+    count, quartiles, duration_s, newest = cur.execute(_USUAL, values).fetchall()[0]
     if not count:
         return None
     lower, middle, upper = quartiles
-    return Usual(count, lower, middle, upper, duration_s)
+    return Usual(count, lower, middle, upper, duration_s, tuple(newest))

@@ -8,9 +8,10 @@ import streamlit as st
 
 from aisbench_core.formats import number
 from aisbench_core.model import TrainingPoint
+from aisbench_core.progress.overview import RunOverview
 from aisbench_core.progress.snapshots import RunSnapshot
 from aisbench_core.warehouse.answers.compared import Usual
-from pages._ui.run.run_charts import RunChart, Tables, compiled, named, show_run_charts
+from pages._ui.run.run_charts import RunChart, compiled, named, show_run_charts
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
 
@@ -40,9 +41,9 @@ def show_speed(now: RunSnapshot) -> None:
         parts.append(f":small[{t('run.from_cards', cards=last.cards, all=now.run.spec.card_count)}]")
     st.markdown(" · ".join(parts))
     show_run_charts(now, "speed", _curves)
-    band = _band(overview.usual)
-    if band and last.throughput is not None:
-        st.caption(_band_text(band, overview.unit))
+    captions = (_throughput_band(overview, last), _loss_band(overview, last))
+    if any(captions):
+        st.caption(" ".join(filter(None, captions)))
 
 
 def _band(usual: Usual | None) -> Usual | None:
@@ -54,11 +55,14 @@ def _curves(now: RunSnapshot) -> Iterator[RunChart]:
     points, overview = thinned(now.overview.points), now.overview
     if sum(point.throughput is not None for point in points) > 1:
         title = t("charts.throughput", unit=overview.unit)
-        yield _curve(points, lambda point: point.throughput, title, HEIGHT, _band(overview.usual))
+        band = _band(overview.earlier.usual)
+        bounds = (band.lower, band.upper) if band else None
+        yield _curve(points, lambda point: point.throughput, title, HEIGHT, lambda _: bounds)
     elif sum(point.step_s is not None for point in points) > 1:
         yield _curve(points, lambda point: point.step_s, t("run.step_time_axis"), HEIGHT)
     if sum(point.loss is not None for point in points) > 1:
-        yield _curve(points, lambda point: point.loss, t("run.loss_axis"), SMALL)
+        loss = overview.earlier.loss
+        yield _curve(points, lambda point: point.loss, t("run.loss_axis"), SMALL, loss.at if loss else _no_bounds)
 
 
 def thinned(points: Sequence[TrainingPoint]) -> Sequence[TrainingPoint]:
@@ -67,9 +71,24 @@ def thinned(points: Sequence[TrainingPoint]) -> Sequence[TrainingPoint]:
     return points if every <= 1 else points[::-1][::every][::-1]
 
 
-def _band_text(usual: Usual, unit: str) -> str:
+def _throughput_band(overview: RunOverview, last: TrainingPoint) -> str:
+    usual = _band(overview.earlier.usual)
+    if usual is None or last.throughput is None:
+        return ""
     low, high = number(usual.lower), number(usual.upper)
-    return t("run.band", low=low, high=high, unit=plain(unit), count=usual.runs)
+    return t("run.band", low=low, high=high, unit=plain(overview.unit), count=usual.runs)
+
+
+def _loss_band(overview: RunOverview, last: TrainingPoint) -> str:
+    band = overview.earlier.loss
+    bounds = band.at(last) if band and last.loss is not None else None
+    if band is None or bounds is None:
+        return ""
+    return t("run.loss_band", low=number(bounds[0]), high=number(bounds[1]), count=band.runs)
+
+
+def _no_bounds(_: TrainingPoint) -> None:
+    return None
 
 
 def _curve(
@@ -77,13 +96,12 @@ def _curve(
     value: Callable[[TrainingPoint], float | None],
     title: str,
     height: int,
-    band: Usual | None = None,
+    bounds_at: Callable[[TrainingPoint], tuple[float, float] | None] = _no_bounds,
 ) -> RunChart:
-    rows = [
-        {"at": _iso(point.at), "value": measured, "step": point.step}
-        for point in points
-        if (measured := value(point)) is not None
-    ]
+    """A line, over the band that `bounds_at` gives for its points."""
+    said = [(point, measured) for point in points if (measured := value(point)) is not None]
+    rows = [{"at": _iso(point.at), "value": measured, "step": point.step} for point, measured in said]
+    bounds = [(point, both) for point, _ in said if (both := bounds_at(point))]
     x = alt.X("at:T", title=None, axis=alt.Axis(format="%H:%M:%S", labelOverlap=True, tickCount=4))
     y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4))
     tips = [
@@ -92,11 +110,12 @@ def _curve(
         alt.Tooltip("step:Q", title=t("run.step_axis"), format=","),
     ]
     line = named("points").mark_line(point=len(rows) < 40).encode(x=x, y=y, tooltip=tips)
-    if band is None:
+    if not bounds:
         return compiled(line.properties(height=height, title=title), {"points": rows}, title)
-    area = named("band").mark_rect(opacity=0.18).encode(y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"))
-    tables: Tables = {"points": rows, "band": [{"low": band.lower, "high": band.upper}]}
-    return compiled(alt.layer(area, line).properties(height=height, title=title), tables, title)
+    y_low = alt.Y("low:Q", title=None, scale=alt.Scale(zero=False))
+    area = named("band").mark_area(opacity=0.18).encode(x=x, y=y_low, y2=alt.Y2("high:Q"))
+    band = [{"at": _iso(point.at), "low": low, "high": high} for point, (low, high) in bounds]
+    return compiled(alt.layer(area, line).properties(height=height, title=title), {"points": rows, "band": band}, title)
 
 
 def _iso(at: datetime) -> str:
