@@ -131,6 +131,10 @@ class DiskError(AisbenchError):
     """The disk is full, failing or read-only; nothing that was stored before is lost."""
 
 
+class LedgerUnavailable(DiskError):
+    """A ledger in PostgreSQL does not answer; nothing that was stored before is lost."""
+
+
 class DamagedLedger(AisbenchError):
     """The ledger's file is not a database, or is damaged. Recorded results are in the warehouse."""
 

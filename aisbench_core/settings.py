@@ -5,9 +5,8 @@ which win. A profile says where to run and holds no secret. Credentials are look
 """
 
 import os
-import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -24,13 +23,6 @@ HOME = Path(__file__).resolve().parent.parent
 SECRETS_FILE = HOME / ".streamlit" / "secrets.toml"
 PUBLIC_CONSOLE = "https://console.huaweicloud.com"
 SECRETS = "secrets"  # where a profile's entry in the credentials has values for jobs; see job_secrets.py
-
-_HARMLESS = re.compile(
-    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|VIRTUAL_ENV|(DY)?LD_LIBRARY_PATH|PYTHON\w+"
-    r"|PIP_\w+|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|(HTTP|HTTPS|ALL|NO)_PROXY"
-)
-_SECRET = re.compile(r"KEY|SECRET|TOKEN|PASSW|CREDENTIAL")
-_CLOUDS = ("AISBENCH_", "AWS_", "HUAWEICLOUD_", "OBS_", "S3_")
 
 
 def _from_home(path: Path) -> Path:
@@ -90,6 +82,9 @@ class Settings(Frozen):
     public_url: str = Field(
         default="", pattern=r"^(https?://[^/\s]+/?)?$", description="Address behind a reverse proxy."
     )
+    ledger: Annotated[
+        str, Field(description="Runs and accounts: empty (ledger.sqlite3 in data_dir), or postgresql://… of a team.")
+    ] = ""
     warehouse: Annotated[
         str,
         Field(description="Results: a file (none: warehouse.duckdb in data_dir), or ducklake:postgres:… of a team."),
@@ -169,6 +164,11 @@ class Settings(Frozen):
     def roles_of_groups(self) -> Mapping[str, Role]:
         """The role that each group of the proxy's gives."""
         return roles(self.group_roles)
+
+    @property
+    def has_team_ledger(self) -> bool:
+        """Whether runs and accounts are in a database that a team shares."""
+        return bool(self.ledger)
 
     @property
     def warehouse_path(self) -> Path:
@@ -340,38 +340,16 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
     )
 
 
-def find_warehouse_password(settings: Settings, environment: Mapping[str, str] | None = None) -> str:
-    """PostgreSQL's password for a team warehouse: `AISBENCH_WAREHOUSE_PASSWORD`, or `warehouse` in the credentials.
+def find_password(settings: Settings, store: str, environment: Mapping[str, str] | None = None) -> str:
+    """PostgreSQL's password of a team's `ledger` or `warehouse`: `AISBENCH_<STORE>_PASSWORD`, or in the credentials.
 
     Empty when there is neither: PostgreSQL's own client may know it. Raises ConfigError if others can read the file."""
     environ = os.environ if environment is None else environment
-    stored: Any = environ.get("AISBENCH_WAREHOUSE_PASSWORD", "")
+    stored: Any = environ.get(f"AISBENCH_{store.upper()}_PASSWORD", "")
     if not stored and settings.credentials_path.exists():
-        section = read_private(settings.credentials_path).get("warehouse")
+        section = read_private(settings.credentials_path).get(store)
         stored = section.get("password", "") if isinstance(section, dict) else ""
     return str(stored)
-
-
-def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables that a program without keys gets: an allow list, because nobody knows all names of secrets."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if _HARMLESS.fullmatch(name.upper()) and not _SECRET.search(name.upper())
-    }
-
-
-def holds_keys(environment: Mapping[str, str]) -> bool:
-    """Whether these variables contain keys of an account, where programs of the same user can read them."""
-    names = (name.upper() for name, value in environment.items() if value)
-    return any(name.startswith(_CLOUDS) and (name.endswith(("_AK", "_SK")) or _SECRET.search(name)) for name in names)
-
-
-def sandbox_options(private: Iterable[Path], keys: Iterable[Path], environment: Mapping[str, str]) -> list[str]:
-    """What a sandbox beside the console must know: variables to hide from jobs, and the paths of real keys."""
-    hidden = [word for path in private for word in ("--hide", str(path))]
-    real = [word for path in keys for word in ("--real-keys", str(path))]
-    return [*hidden, *real, *(["--beside-real-keys"] if holds_keys(environment) else [])]
 
 
 def _streamlit_secrets() -> dict[str, Any]:

@@ -11,7 +11,8 @@ from aisbench_core.errors import ConfigError, ResultError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
-from aisbench_core.settings import Settings, find_credentials, find_warehouse_password, load_profile
+from aisbench_core.running.stores.address import LedgerAddress, ledger_address
+from aisbench_core.settings import Settings, find_credentials, find_password, load_profile
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store import Compacted, Progress, no_progress
 from aisbench_core.warehouse.store.integrity import Damage, IntegrityReport
@@ -97,6 +98,13 @@ def warehouse_location(settings: Settings) -> Path | TeamLocation:
     return team_location(settings.warehouse, settings.warehouse_data, lambda: _access(settings))
 
 
+def ledger_location(settings: Settings) -> Path | LedgerAddress:
+    """The ledger's file, or the address of a team's. Raises ConfigError when the setting is invalid."""
+    if not settings.has_team_ledger:
+        return settings.ledger_path
+    return ledger_address(settings.ledger, lambda: find_password(settings, "ledger"))
+
+
 def _access(settings: Settings) -> Access:
     """Credentials of a team's warehouse; never cached, because keys may change."""
     profile = load_profile(settings, settings.warehouse_profile or settings.profile)
@@ -109,7 +117,7 @@ def _access(settings: Settings) -> Access:
         )
     proxy = proxy_for(profile.obs_server) if address.scheme == "https" else None
     return Access(
-        find_warehouse_password(settings),
+        find_password(settings, "warehouse"),
         Bucket(
             host=address.netloc,
             tls=address.scheme == "https",

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from aisbench_core.access.variables import scrubbed
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message
-from aisbench_core.settings import environment, scrubbed
+from aisbench_core.settings import environment
 from aisbench_core.summaries.curves import event_files
 from aisbench_core.summaries.event_files import is_mindspore
 

@@ -54,7 +54,7 @@ from aisbench_core.schedules.launching import ScheduledLaunches
 from aisbench_core.schedules.service import ScheduleService
 from aisbench_core.series.service import SeriesService
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
-from aisbench_core.storage import Storage, warehouse_location
+from aisbench_core.storage import Storage, ledger_location, warehouse_location
 from aisbench_core.system.systems import Systems
 from aisbench_core.tokens.service import Tokens
 from aisbench_core.upstream.configs.service import Configs
@@ -170,7 +170,7 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
     _log_to_file(settings)
     core = Core(
         settings,
-        Ledger(settings.ledger_path),
+        Ledger(ledger_location(settings)),
         Warehouse(warehouse_location(settings), rulesets=Rulesets(settings.rulesets_dir), ruleset_id=settings.ruleset),
         Clouds(settings, settings.request_seconds),
         Clouds(settings, settings.look_seconds),

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from aisbench_core.running.stores.address import LedgerAddress
+from tests import team_ledger
 from tests.contract.sdk_venv import made_venv
-from tests.postgres_server import PostgresServer
+from tests.postgres_server import PASSWORD, PostgresServer
 from tests.sandbox_process import SandboxProcess
 from tests.team_warehouse import TeamWarehouse
 
@@ -127,3 +129,27 @@ def team(postgres: PostgresServer, obs: SandboxProcess) -> Iterator[TeamWarehous
     place = TeamWarehouse.create(postgres, obs, f"team_{next(_NUMBERS)}")
     yield place
     postgres.drop(place.database)
+
+
+@pytest.fixture(scope="session")
+def ledger_database(postgres: PostgresServer) -> str:
+    """The URL of a database for ledgers, which tests use one after the other."""
+    postgres.create("ledger")
+    return team_ledger.url_of(postgres, "ledger")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def ledger_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The setting `ledger` of an empty ledger of each kind: what holds in one holds in the other."""
+    if request.param == "sqlite":
+        return ""
+    url: str = request.getfixturevalue("ledger_database")
+    team_ledger.empty(url)
+    monkeypatch.setenv(team_ledger.PASSWORD_VARIABLE, PASSWORD)
+    return url
+
+
+@pytest.fixture
+def ledger_location(ledger_url: str, tmp_path: Path) -> Path | LedgerAddress:
+    """Where an empty ledger of each kind is."""
+    return team_ledger.location_of(ledger_url, tmp_path / "data" / "ledger.sqlite3")

@@ -40,8 +40,12 @@ def runs() -> list[RunRecord]:
 
 
 def fill_ledger(file: Path) -> None:
+    """Make a stored ledger."""
+    fill(Ledger(file))
+
+
+def fill(ledger: Ledger) -> None:
     """What every stored ledger holds, as far as it has tables and columns for it; never changed either."""
-    ledger = Ledger(file)
     series = Series("s-1", SeriesPlan(spec=a.spec(), name="scaling"), (), "beijing", a.T0, "ann", 12.5)
     attempts = [Attempt("s-1", number, 1, 0, number, "ann", a.T0) for number in (1, 2)]
     ledger.add(replace(a.run("r-1"), state=RunState.RUNNING, version=0), event("submitted"), token="dialog-1")

@@ -16,14 +16,11 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "duckdb": frozenset({"aisbench_core/warehouse"}),
     "sqlite3": frozenset(
         {
-            "aisbench_core/accounts",
             "aisbench_core/mlflow",
-            *(
-                f"aisbench_core/running/ledger{part}.py"
-                for part in ("", "_file", "_limits", "_schedules", "_schema", "_series", "_tokens")
-            ),
+            "aisbench_core/running/ledger_file.py",
         }
     ),
+    "psycopg": frozenset({"aisbench_core/running/stores"}),
     "re2": frozenset({"aisbench_core/progress/patterns.py"}),
     "filelock": frozenset(
         {"aisbench_core/importing/saving.py", "aisbench_core/running/follower.py", "aisbench_sandbox/server.py"}
@@ -170,6 +167,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/storage.py": (
         "aisbench_core.cloud.addresses",
         "aisbench_core.running.run_files",
+        "aisbench_core.running.stores.address",
         "aisbench_core.warehouse",
         *BELOW,
     ),
@@ -343,7 +341,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.errors",
         *("aisbench_core.model", "aisbench_core.private_files", "aisbench_core.value_errors"),
     ),
-    "aisbench_core/accounts": ("aisbench_core.accounts", "aisbench_core.running.ledger", *BELOW),
+    "aisbench_core/accounts": (
+        *("aisbench_core.accounts", "aisbench_core.running.ledger", "aisbench_core.running.stores"),
+        *BELOW,
+    ),
     "aisbench_core/changes.py": ("aisbench_core.model",),
     "aisbench_core/model": ("aisbench_core.model", "aisbench_core.value_errors"),
     "aisbench_core/errors.py": (),

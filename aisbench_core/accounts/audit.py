@@ -1,6 +1,5 @@
 """The audit in the ledger's file: entries are appended, chained by hashes, and read with filters."""
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -10,7 +9,9 @@ from aisbench_core.access.audit_entry import Act, ActOutcome, AuditEntry, excerp
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, WayIn
-from aisbench_core.running.ledger import Ledger, as_text, as_time, insert
+from aisbench_core.running.ledger import Ledger, as_text, as_time
+from aisbench_core.running.stores.connection import LedgerConnection, Row
+from aisbench_core.running.stores.rows import insert
 
 RETENTION = "audit.expire"
 
@@ -75,18 +76,16 @@ class Audit:
     def verify(self, actor: Actor) -> AuditCheck:  # noqa: ARG002  # the guard's
         """Compute every hash again. Raises AuditChanged with the first entry that differs."""
         count, last = 0, ""
-        with self._ledger.connection() as con:
-            con.execute("begin")  # one state of the file, while others append
+        with self._ledger.snapshot() as con:
             removed = _last_removed(con)
             for entry in _all(con):
                 expected = last if count else removed
                 if entry.previous != expected or entry.hash != entry.expected_hash():
                     raise _changed(entry)
                 count, last = count + 1, entry.hash
-            con.execute("commit")
         return AuditCheck(count, last)
 
-    def _expire(self, con: sqlite3.Connection) -> None:
+    def _expire(self, con: LedgerConnection) -> None:
         """Remove entries that are older than the setting says, and append what was removed."""
         if not self._keep_days:
             return
@@ -100,7 +99,7 @@ class Audit:
         _append(con, act, self._clock())
 
 
-def _append(con: sqlite3.Connection, act: Act, at: datetime) -> None:
+def _append(con: LedgerConnection, act: Act, at: datetime) -> None:
     last = con.execute("select number, hash from audit order by number desc limit 1").fetchone()
     number, previous = (last["number"] + 1, last["hash"]) if last else (1, "")
     texts = {name: excerpt(text) for name, text in asdict(act).items()}
@@ -108,13 +107,13 @@ def _append(con: sqlite3.Connection, act: Act, at: datetime) -> None:
     insert(con, "audit", _row_of(replace(entry, hash=entry.expected_hash())))
 
 
-def _last_removed(con: sqlite3.Connection) -> str:
+def _last_removed(con: LedgerConnection) -> str:
     """The hash of the last entry that retention removed: what the first one that is left follows."""
     row = con.execute("select before from audit where change = ? order by number desc limit 1", [RETENTION]).fetchone()
     return row["before"] if row else ""
 
 
-def _all(con: sqlite3.Connection) -> Iterator[AuditEntry]:
+def _all(con: LedgerConnection) -> Iterator[AuditEntry]:
     for row in con.execute("select * from audit order by number"):
         yield _entry_of(row)
 
@@ -132,7 +131,7 @@ def _row_of(entry: AuditEntry) -> dict[str, object]:
     return chain | asdict(entry.act)
 
 
-def _entry_of(row: sqlite3.Row) -> AuditEntry:
+def _entry_of(row: Row) -> AuditEntry:
     act = _act_of({name: row[name] for name in Act.__dataclass_fields__})
     return AuditEntry(row["number"], as_time(row["at"]), act, row["previous"], row["hash"])
 

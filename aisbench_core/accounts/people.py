@@ -1,7 +1,5 @@
 """People in the ledger's file: who signed in, and with which role they act."""
 
-import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -12,6 +10,8 @@ from aisbench_core.errors import PersonNotFound, Problem, SignedOut, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, Role, WayIn
 from aisbench_core.running.ledger import Ledger, as_text, as_time
+from aisbench_core.running.stores.connection import LedgerConnection, Row
+from aisbench_core.running.stores.rows import replace_row
 
 # Each sign-in would be a write, and would empty what pages have cached of the ledger.
 SEEN_EVERY = timedelta(minutes=5)
@@ -139,7 +139,7 @@ def _check_name(name: str) -> None:
         raise SpecError(Message("the person"), [Problem("name", problem, repr(name)[:MOST_LETTERS])])
 
 
-def _require_admin(con: sqlite3.Connection, before: Person | None) -> None:
+def _require_admin(con: LedgerConnection, before: Person | None) -> None:
     """Raise SpecError if a change has left nobody who could undo it; the transaction is rolled back then."""
     if before is None or not before.is_admin:
         return
@@ -155,27 +155,22 @@ def _described(person: Person | None) -> str:
     return "revoked" if person.revoked else str(person.role)
 
 
-def _row(con: sqlite3.Connection, name: str) -> Person | None:
+def _row(con: LedgerConnection, name: str) -> Person | None:
     row = con.execute("select * from people where name = ?", [name]).fetchone()
     return _person_of(row) if row else None
 
 
-def _store(con: sqlite3.Connection, person: Person) -> None:
+def _store(con: LedgerConnection, person: Person) -> None:
     row = {
         "name": person.name, "role": person.given_role or "", "group_role": person.group_role or "",
         "first_seen_at": as_text(person.first_seen_at), "last_seen_at": as_text(person.last_seen_at),
         "changed_at": as_text(person.changed_at) if person.changed_at else None,
         "changed_by": person.changed_by, "revoked": int(person.revoked),
     }  # fmt: skip
-    names = ", ".join(row)
-    con.execute(f"insert or replace into people ({names}) values ({_marks(row)})", [*row.values()])  # noqa: S608  # ours
+    replace_row(con, "people", "name", row)
 
 
-def _marks(row: Iterable[str]) -> str:
-    return ", ".join("?" for _ in row)
-
-
-def _person_of(row: sqlite3.Row) -> Person:
+def _person_of(row: Row) -> Person:
     return Person(
         row["name"], _role(row["role"]), _role(row["group_role"]),
         as_time(row["first_seen_at"]), as_time(row["last_seen_at"]),

@@ -84,11 +84,15 @@ STATUSES: Mapping[type[AisbenchError], HTTPStatus] = {
     errors.ConfigError: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.WarehouseBusy: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.DamagedLedger: HTTPStatus.SERVICE_UNAVAILABLE,
+    errors.LedgerUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.DiskError: HTTPStatus.INSUFFICIENT_STORAGE,
     errors.CloudUnavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.CloudError: HTTPStatus.BAD_GATEWAY,
 }
-_TRY_AGAIN = (errors.TooManyOperations, errors.WarehouseBusy, errors.CloudUnavailable, ServerBusy)
+_TRY_AGAIN = (
+    *(errors.TooManyOperations, errors.WarehouseBusy, errors.LedgerUnavailable, errors.CloudUnavailable),
+    ServerBusy,
+)
 
 
 def status_of(error: AisbenchError) -> HTTPStatus:

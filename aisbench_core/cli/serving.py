@@ -153,7 +153,8 @@ def _start_all(
 
 def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed: bool) -> None:
     """Start the sandbox without access to our variables and files, because its jobs run other people's code."""
-    from aisbench_core.settings import HOME, environment, sandbox_options, scrubbed
+    from aisbench_core.access.variables import sandbox_options, scrubbed
+    from aisbench_core.settings import HOME, environment
 
     private = (settings.data_dir, settings.warehouse_path, HOME / ".streamlit", HOME / "aisbench.yaml")
     options = sandbox_options(private, _key_files(settings), environment())

@@ -14,13 +14,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from aisbench_core.access.variables import scrubbed
 from aisbench_core.diagnosing.log_clues import beginning_and_end, share_of
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import write_whole
 from aisbench_core.running import logs
 from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import environment, scrubbed
+from aisbench_core.settings import environment
 
 WORKER = Path(__file__).with_name("ascend_fd_worker.py")
 SECONDS = 120.0

@@ -1,8 +1,7 @@
-"""The ledger: every run with its state, events and progress (SQLite, one connection per operation)."""
+"""The ledger: every run with its state, events and progress (in SQLite, or in a team's PostgreSQL)."""
 
-import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any
 from aisbench_core.errors import RunNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, message_of, to_json
 from aisbench_core.model import ACTIVE, Attempt, Event, Level, Notice, Progress, Run, RunSort, RunSpec, RunState
-from aisbench_core.private_files import require_writable
-from aisbench_core.running.ledger_file import opened, revision
-from aisbench_core.running.ledger_schema import migrate
+from aisbench_core.running.ledger_file import LedgerFile
+from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.running.stores.connection import LedgerConnection, LedgerStore, Row
+from aisbench_core.running.stores.rows import insert, insert_new, marks, replace_row
 
-Check = Callable[[sqlite3.Connection, Run], None]
+Check = Callable[[LedgerConnection, Run], None]
 
 # Sorts after every character that an id can contain.
 LAST_LETTER = "\U0010ffff"
@@ -39,45 +39,45 @@ class Beat:
         return abs(now - self.at) < FRESH
 
 
+def _store_of(location: Path | LedgerAddress) -> LedgerStore:
+    if isinstance(location, Path):
+        return LedgerFile(location)
+    from aisbench_core.running.stores.postgres import LedgerDatabase  # of the extra `team`
+
+    return LedgerDatabase(location)
+
+
 class Ledger:
-    """Runs, events, progress, drafts and heartbeats. Threads and processes may share it.
+    """Runs, events, progress, drafts and heartbeats. Threads, processes and, if in PostgreSQL, machines may share it.
 
-    The file is opened at first use, so that a damaged one does not hinder reading recorded results."""
+    It is opened at first use, so that a damaged one does not hinder reading recorded results."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, location: Path | LedgerAddress) -> None:
+        """`location`: a file, or the address of a team's database."""
+        self._store = _store_of(location)
 
     def revision(self) -> str | None:
-        """A text that changes with every change; None for a moment after one. The file is not opened for it."""
-        return revision(self._path)
+        """A text that changes with every change; None where that cannot be said now."""
+        return self._store.revision()
 
-    @contextmanager
-    def connection(self) -> Iterator[sqlite3.Connection]:
-        """For reading. Raises AisbenchError when the file cannot be used, and DamagedLedger when it is damaged."""
-        with opened(self._path) as con:
-            migrate(con)
-            yield con
+    def connection(self) -> AbstractContextManager[LedgerConnection]:
+        """For reading. Raises AisbenchError when the ledger cannot be used, and DamagedLedger when it is damaged."""
+        return self._store.connection()
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """A transaction for writing. Raises as `connection` does, and ReadOnlyFolder."""
-        require_writable(self._path.parent)
-        with self.connection() as con:
-            con.execute("begin immediate")
-            try:
-                yield con
-            except BaseException:
-                if con.in_transaction:  # on a full disk SQLite has rolled back already
-                    con.execute("rollback")
-                raise
-            con.execute("commit")
+    def snapshot(self) -> AbstractContextManager[LedgerConnection]:
+        """For reading: all statements see one moment, while others write. Raises as `connection` does."""
+        return self._store.snapshot()
 
-    def rows(self, query: str, values: Collection[object] = ()) -> list[sqlite3.Row]:
+    def transaction(self) -> AbstractContextManager[LedgerConnection]:
+        """For writing, while nobody else writes. Raises as `connection` does, and ReadOnlyFolder."""
+        return self._store.transaction()
+
+    def rows(self, query: str, values: Collection[object] = ()) -> list[Row]:
         """The rows that a query finds. Raises as `connection` does."""
         with self.connection() as con:
             return con.execute(query, list(values)).fetchall()
 
-    def starting_with(self, table: str, key: str, start: str) -> list[sqlite3.Row]:
+    def starting_with(self, table: str, key: str, start: str) -> list[Row]:
         """The row with this id, or else up to two rows whose ids start with it."""
         query = f"select * from {table} where {key} >= ? and {key} < ? order by {key} limit 2"  # noqa: S608  # names of ours
         found = self.rows(query, [start, start + LAST_LETTER]) if start else []
@@ -224,7 +224,7 @@ class Ledger:
     def set_progress(self, progress: Progress) -> None:
         """Store the progress of a run's current state."""
         with self.transaction() as con:
-            insert(con, "progress", columns_of(progress), "insert or replace")
+            replace_row(con, "progress", "run_id", columns_of(progress))
 
     def progress(self, run_id: str) -> Progress | None:
         """The progress of the run's current state, if that state reports any."""
@@ -240,7 +240,7 @@ class Ledger:
     def save_draft(self, key: str, text: str, at: datetime) -> None:
         """Store the draft that a person is editing."""
         with self.transaction() as con:
-            insert(con, "drafts", {"key": key, "text": text, "at": as_text(at)}, "insert or replace")
+            replace_row(con, "drafts", "key", {"key": key, "text": text, "at": as_text(at)})
 
     def draft(self, key: str) -> str | None:
         """The draft, or None."""
@@ -255,7 +255,10 @@ class Ledger:
     def rename_draft(self, key: str, new: str) -> None:
         """Give a draft another key, unless that key has one; a missing draft is ignored."""
         with self.transaction() as con:
-            con.execute("update or ignore drafts set key = ? where key = ?", [new, key])
+            con.execute(
+                "update drafts set key = ? where key = ? and not exists (select 1 from drafts where key = ?)",
+                [new, key, new],
+            )
 
     def states(self) -> dict[RunState, int]:
         """The number of runs in each state."""
@@ -275,7 +278,7 @@ class Ledger:
         """Store a heartbeat."""
         row = {"id": 1, "who": who, "at": as_text(at), "who_data": to_json(message_of(who))}
         with self.transaction() as con:
-            insert(con, "beats", row, "insert or replace")
+            replace_row(con, "beats", "id", row)
 
     def last_beat(self) -> Beat | None:
         """The last heartbeat; None if there never was one."""
@@ -283,30 +286,20 @@ class Ledger:
         return next((Beat(from_json(row["who"], row["who_data"]), as_time(row["at"])) for row in found), None)
 
 
-def insert(con: sqlite3.Connection, table: str, row: Mapping[str, object], verb: str = "insert") -> None:
-    """Insert a row, given by column, within a transaction; `verb` says what becomes of an earlier one."""
-    con.execute(f"{verb} into {table} ({', '.join(row)}) values {marks(row)}", list(row.values()))  # names of ours
-
-
-def marks(values: Collection[object]) -> str:
-    """As many ? marks as there are values, in parentheses."""
-    return f"({', '.join('?' for _ in values)})"
-
-
-def add_event(con: sqlite3.Connection, event: Event | None) -> None:
+def add_event(con: LedgerConnection, event: Event | None) -> None:
     """Insert an event, if there is one, within a transaction. Only rows of earlier versions lack message data."""
     if event is not None:
         data = {"message_data": to_json(message_of(event.message)), "actor_data": to_json(message_of(event.actor))}
         insert(con, "events", columns_of(event) | data)
 
 
-def add_notice(con: sqlite3.Connection, notice: Notice) -> None:
+def add_notice(con: LedgerConnection, notice: Notice) -> None:
     """Insert a notice within a transaction, unless it is there."""
     row = {
         "notice_id": notice.notice_id, "subject": notice.subject, "kind": notice.kind, "at": as_text(notice.at),
         "text": str(notice.text), "data": to_json(notice.text),
     }  # fmt: skip
-    insert(con, "notices", row, "insert or ignore")
+    insert_new(con, "notices", row)
 
 
 def columns_of(value: Run | Event | Progress | Attempt) -> dict[str, Any]:
@@ -321,7 +314,7 @@ def row_of(run: Run) -> dict[str, Any]:
     return columns_of(run) | spec | {"detail_data": to_json(run.detail)}
 
 
-def run_of(row: sqlite3.Row) -> Run:
+def run_of(row: Row) -> Run:
     """A row of the table runs as a run."""
     values = {name: row[name] for name in _RUN_FIELDS}
     values |= {name: as_time(values[name]) for name in _TIMES if values[name] is not None}
@@ -332,7 +325,7 @@ def run_of(row: sqlite3.Row) -> Run:
     return Run(**values)
 
 
-def _event_of(row: sqlite3.Row) -> Event:
+def _event_of(row: Row) -> Event:
     return Event(
         row["run_id"],
         as_time(row["at"]),
@@ -361,11 +354,11 @@ def _newest(states: Collection[RunState] | None, text: str, most: int) -> tuple[
     filters = [_filter(None, text)] if states is None else [_filter([state], text) for state in states]
     order = _order(RunSort.LAUNCHED, descending=True)
     parts = [
-        f"select * from (select run_id, created_at from runs where {where} {order} limit ?)"  # noqa: S608  # `where` holds only ? marks
+        f"select * from (select run_id, created_at from runs where {where} {order} limit ?) as newest"  # noqa: S608  # `where` holds only ? marks
         for where, _ in filters
     ]
     values = [value for _, values in filters for value in (*values, most)]
-    return f"select run_id from ({' union all '.join(parts)}) {order}", values  # noqa: S608  # only ? marks
+    return f"select run_id from ({' union all '.join(parts)}) as found {order}", values  # noqa: S608  # only ? marks
 
 
 def _order(sort: RunSort, descending: bool) -> str:

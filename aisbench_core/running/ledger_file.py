@@ -17,7 +17,8 @@ from tempfile import TemporaryDirectory
 
 from aisbench_core.errors import AisbenchError, DamagedLedger, DiskError, disk_error, full_disks_named
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.private_files import is_read_only, make_private_file, make_private_folder
+from aisbench_core.private_files import is_read_only, make_private_file, make_private_folder, require_writable
+from aisbench_core.running.ledger_schema import migrate
 
 BUSY_SECONDS = 30.0
 LOCK_POLL_S = 0.002
@@ -28,6 +29,46 @@ TICK_NS = 50_000_000  # several ticks of the coarsest clock that Linux is built 
 PRIMARY = 0xFF
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+class LedgerFile:
+    """A ledger's file (a LedgerStore); a connection lasts for one operation."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def revision(self) -> str | None:
+        """A text that changes with every change; None for a moment after one. The file is not opened for it."""
+        return revision(self._path)
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """For reading. Raises AisbenchError when the file cannot be used, and DamagedLedger when it is damaged."""
+        with opened(self._path) as con:
+            migrate(con)
+            yield con
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """For reading, at one moment. Raises as `connection` does."""
+        with self.connection() as con:
+            con.execute("begin")
+            yield con
+            con.execute("commit")
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """A transaction for writing. Raises as `connection` does, and ReadOnlyFolder."""
+        require_writable(self._path.parent)
+        with self.connection() as con:
+            con.execute("begin immediate")
+            try:
+                yield con
+            except BaseException:
+                if con.in_transaction:  # on a full disk SQLite has rolled back already
+                    con.execute("rollback")
+                raise
+            con.execute("commit")
 
 
 def revision(path: Path) -> str | None:

@@ -1,13 +1,14 @@
 """Limits of launches per person, checked in the transaction that stores a run: racing launches never exceed them."""
 
-import sqlite3
 from dataclasses import dataclass
 from datetime import timedelta
 
 from aisbench_core.errors import TooManyRuns
 from aisbench_core.messages import Message
 from aisbench_core.model import ACTIVE, Run
-from aisbench_core.running.ledger import as_text, as_time, marks
+from aisbench_core.running.ledger import as_text, as_time
+from aisbench_core.running.stores.connection import LedgerConnection
+from aisbench_core.running.stores.rows import marks
 
 WINDOW = timedelta(hours=1)
 
@@ -24,14 +25,14 @@ class LaunchLimits:
     per_hour: int = 0
     at_once: int = 0
 
-    def require_room(self, con: sqlite3.Connection, run: Run) -> None:
+    def require_room(self, con: LedgerConnection, run: Run) -> None:
         """Raises TooManyRuns if this run would be one too many of its person; within the transaction that stores it."""
         if self.at_once:
             self._require_active_below(con, run)
         if self.per_hour:
             self._require_recent_below(con, run)
 
-    def _require_active_below(self, con: sqlite3.Connection, run: Run) -> None:
+    def _require_active_below(self, con: LedgerConnection, run: Run) -> None:
         [active] = con.execute(_ACTIVE, [*ACTIVE, run.created_by]).fetchone()
         if active >= self.at_once:
             raise TooManyRuns(
@@ -43,7 +44,7 @@ class LaunchLimits:
                 Message("wait until one has ended, or stop one"),
             )
 
-    def _require_recent_below(self, con: sqlite3.Connection, run: Run) -> None:
+    def _require_recent_below(self, con: LedgerConnection, run: Run) -> None:
         since = as_text(run.created_at - WINDOW)
         recent = con.execute(_RECENT, [since, run.created_by, self.per_hour]).fetchall()
         if len(recent) >= self.per_hour:

@@ -10,7 +10,8 @@ from typing import Any
 
 from aisbench_core.messages import from_json, message_of, to_json
 from aisbench_core.model import Delivery, DeliveryState, News, NewsKind, Notice
-from aisbench_core.running.ledger import Ledger, as_text, as_time, insert, marks
+from aisbench_core.running.ledger import Ledger, as_text, as_time
+from aisbench_core.running.stores.rows import insert_new, marks
 
 MAX_NOTICES = 50  # that are worked on at a time
 MOST_STORED = 1000  # deliveries that are kept after their end, for the page
@@ -46,7 +47,7 @@ class Outbox:
                     "channel": channel, "news": _written(news), "at": as_text(news.at), "state": DeliveryState.PENDING,
                     "attempts": 0, "next_at": as_text(news.at), "error": "", "error_data": "", "sent_at": None,
                 }  # fmt: skip
-                insert(con, "deliveries", row, "insert or ignore")
+                insert_new(con, "deliveries", row)
             con.execute("delete from notices where notice_id = ?", [notice.notice_id])
 
     def due(self, now: datetime) -> list[Delivery]:

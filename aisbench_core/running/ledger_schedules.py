@@ -1,13 +1,14 @@
 """Schedules in the ledger's file: what is told is stored in the transaction that changes the schedule."""
 
-import sqlite3
 from dataclasses import fields
 from datetime import datetime
 
 from aisbench_core.errors import ScheduleExists, ScheduleNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, message_of, to_json
 from aisbench_core.model import Event, Notice, Schedule, SeriesPlan
-from aisbench_core.running.ledger import Ledger, add_event, add_notice, as_text, as_time, insert
+from aisbench_core.running.ledger import Ledger, add_event, add_notice, as_text, as_time
+from aisbench_core.running.stores.connection import Row
+from aisbench_core.running.stores.rows import insert, insert_new
 
 _FIELDS = tuple(field.name for field in fields(Schedule))
 _TIMES = ("created_at", "next_at", "due_at")
@@ -75,7 +76,7 @@ class ScheduleLedger:
                     "schedule": after.name,
                     "at": as_text(before.due_at or before.next_at),
                 }
-                insert(con, "scheduled_series", launched, "insert or ignore")
+                insert_new(con, "scheduled_series", launched)
             add_event(con, event)
             if notice is not None:
                 add_notice(con, notice)
@@ -109,7 +110,7 @@ def _row_of(schedule: Schedule) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _schedule_of(row: sqlite3.Row) -> Schedule:
+def _schedule_of(row: Row) -> Schedule:
     values = {name: row[name] for name in _FIELDS}
     values |= {name: as_time(values[name]) for name in _TIMES if values[name] is not None}
     values |= {name: bool(values[name]) for name in _FLAGS}

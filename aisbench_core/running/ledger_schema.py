@@ -1,9 +1,10 @@
 """The ledger's tables, and the way of an earlier version's rows into them."""
 
-import sqlite3
+from typing import Protocol
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
+from aisbench_core.running.stores.connection import LedgerConnection
 
 # One more with every change of what follows; ledgers of 1 to 10 are of development versions.
 VERSION = 11
@@ -51,7 +52,7 @@ TABLES = {
     "tokens": "token_id text primary key, name text not null, role text not null, read_only integer not null,"
     " secret_hash text not null, created_at text not null, created_by text not null, expires_at text not null,"
     " revoked_at text, revoked_by text not null, last_used_at text",
-    # Who changed what; see TRIGGERS.
+    # Who changed what; see Dialect.finish.
     "audit": "number integer primary key, at text not null, who text not null, role text not null, via text not null,"
     " change text not null, object text not null, before text not null, after text not null, outcome text not null,"
     " detail text not null, previous text not null, hash text not null",
@@ -74,23 +75,81 @@ INDEXES = {
     "attempts_to_launch": "attempts (series_id) where run_id = '' and cancelled = 0",
 }
 
-TRIGGERS = {
-    "audit_is_not_changed": "before update on audit begin select raise(abort, 'the audit is append-only'); end",
-    # Retention removes the oldest; nothing is removed from between.
-    "audit_is_not_thinned": "before delete on audit when old.number > (select min(number) from audit)"
-    " begin select raise(abort, 'the audit is append-only'); end",
-}
+APPEND_ONLY = "the audit is append-only"
 
 
-def migrate(con: sqlite3.Connection) -> None:
+class Dialect(Protocol):
+    """What databases say differently about tables."""
+
+    def version(self, con: LedgerConnection) -> int:
+        """The version of the schema; 0 before there is one."""
+
+    def begin(self, con: LedgerConnection) -> None:
+        """Begin a transaction while which nobody else uses the database."""
+
+    def set_version(self, con: LedgerConnection, version: int) -> None:
+        """Store the version of the schema."""
+
+    def names(self, con: LedgerConnection, kind: str) -> set[str]:
+        """The names of all that is of a kind: table, index."""
+
+    def columns(self, con: LedgerConnection, table: str) -> set[str]:
+        """The names of a table's columns."""
+
+    def typed(self, columns: str) -> str:
+        """A table's columns, with the types of this database."""
+
+    def finish(self, con: LedgerConnection) -> None:
+        """Make the triggers: the audit is only appended to, and retention removes its oldest entries only."""
+
+
+class SqliteDialect:
+    """SQLite, in which the tables above are written."""
+
+    def version(self, con: LedgerConnection) -> int:
+        """`user_version` of the file."""
+        return int(con.execute("pragma user_version").fetchone()[0])
+
+    def begin(self, con: LedgerConnection) -> None:
+        """Readers do not wait for writers from now on."""
+        con.execute("pragma journal_mode = wal")
+        con.execute("begin exclusive")
+
+    def set_version(self, con: LedgerConnection, version: int) -> None:
+        """`user_version` of the file."""
+        con.execute(f"pragma user_version = {version}")
+
+    def names(self, con: LedgerConnection, kind: str) -> set[str]:
+        """What SQLite's own table knows."""
+        return {name for (name,) in con.execute("select name from sqlite_master where type = ?", [kind])}
+
+    def columns(self, con: LedgerConnection, table: str) -> set[str]:
+        """What SQLite knows of a table."""
+        return {name for (name,) in con.execute("select name from pragma_table_info(?)", [table])}
+
+    def typed(self, columns: str) -> str:
+        """As they are."""
+        return columns
+
+    def finish(self, con: LedgerConnection) -> None:
+        """The triggers raise."""
+        refusal = f"begin select raise(abort, '{APPEND_ONLY}'); end"
+        con.execute(f"create trigger audit_is_not_changed before update on audit {refusal}")
+        oldest = "old.number > (select min(number) from audit)"
+        con.execute(f"create trigger audit_is_not_thinned before delete on audit when {oldest} {refusal}")
+
+
+SQLITE = SqliteDialect()
+
+
+def migrate(con: LedgerConnection, dialect: Dialect = SQLITE) -> None:
     """Make the tables, or bring an earlier version's rows into them, in one transaction.
 
     Others may do the same at the same time. Raises AisbenchError on a newer version."""
-    if _version(con) == VERSION:
+    if dialect.version(con) == VERSION:
         return
-    con.execute("pragma journal_mode = wal")
-    con.execute("begin exclusive")
-    version = _version(con)
+    dialect.begin(con)
+    version = dialect.version(con)
     if version > VERSION:
         con.execute("rollback")
         raise AisbenchError(
@@ -98,37 +157,24 @@ def migrate(con: sqlite3.Connection) -> None:
             Message("update this console"),
         )
     if version < VERSION:
-        _make_tables(con, set(TABLES) & _names(con, "table") if version else set())
-        con.execute(f"pragma user_version = {VERSION}")
+        _make_tables(con, dialect, set(TABLES) & dialect.names(con, "table") if version else set())
+        dialect.set_version(con, VERSION)
     con.execute("commit")
 
 
-def _make_tables(con: sqlite3.Connection, earlier: set[str]) -> None:
+def _make_tables(con: LedgerConnection, dialect: Dialect, earlier: set[str]) -> None:
     """Every table and index anew, with the rows of those that are there from an earlier version."""
     if earlier:
-        for name in INDEXES.keys() & _names(con, "index"):
+        for name in INDEXES.keys() & dialect.names(con, "index"):
             con.execute(f"drop index {name}")
     for name, columns in TABLES.items():
         if name in earlier:
             con.execute(f"alter table {name} rename to earlier")
-        con.execute(f"create table {name} ({columns})")
+        con.execute(f"create table {name} ({dialect.typed(columns)})")
         if name in earlier:
-            shared = ", ".join(_columns(con, name) & _columns(con, "earlier"))
+            shared = ", ".join(dialect.columns(con, name) & dialect.columns(con, "earlier"))
             con.execute(f"insert into {name} ({shared}) select {shared} from earlier")  # noqa: S608  # columns of ours
             con.execute("drop table earlier")
     for name, columns in INDEXES.items():
         con.execute(f"create index {name} on {columns}")
-    for name, body in TRIGGERS.items():
-        con.execute(f"create trigger {name} {body}")
-
-
-def _names(con: sqlite3.Connection, kind: str) -> set[str]:
-    return {name for (name,) in con.execute("select name from sqlite_master where type = ?", [kind])}
-
-
-def _columns(con: sqlite3.Connection, table: str) -> set[str]:
-    return {name for (name,) in con.execute("select name from pragma_table_info(?)", [table])}
-
-
-def _version(con: sqlite3.Connection) -> int:
-    return int(con.execute("pragma user_version").fetchone()[0])
+    dialect.finish(con)

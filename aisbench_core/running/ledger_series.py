@@ -1,6 +1,5 @@
 """Series in the ledger: their plans, the attempts at their cells, and the run of each attempt."""
 
-import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,18 +9,9 @@ from pydantic import TypeAdapter
 from aisbench_core.errors import SeriesNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, to_json
 from aisbench_core.model import ACTIVE, Attempt, Event, Run, Series, SeriesPlan, SeriesRow
-from aisbench_core.running.ledger import (
-    Check,
-    Ledger,
-    add_event,
-    as_text,
-    as_time,
-    columns_of,
-    insert,
-    marks,
-    row_of,
-    run_of,
-)
+from aisbench_core.running.ledger import Check, Ledger, add_event, as_text, as_time, columns_of, row_of, run_of
+from aisbench_core.running.stores.connection import LedgerConnection, Row
+from aisbench_core.running.stores.rows import insert, marks
 
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 # The columns of attempts, in the order of Attempt's fields.
@@ -175,14 +165,14 @@ class SeriesLedger:
             add_event(con, event)
 
 
-def _add_attempts(con: sqlite3.Connection, attempts: Sequence[Attempt]) -> None:
+def _add_attempts(con: LedgerConnection, attempts: Sequence[Attempt]) -> None:
     con.executemany(
-        f"insert or ignore into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # columns of ours
+        f"insert into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing",  # noqa: S608  # columns of ours
         [tuple(columns_of(attempt).values()) for attempt in attempts],
     )
 
 
-def _replace_row(con: sqlite3.Connection, attempt: Attempt, row: SeriesRow) -> None:
+def _replace_row(con: LedgerConnection, attempt: Attempt, row: SeriesRow) -> None:
     stored = con.execute("select cells from series where series_id = ?", [attempt.series_id]).fetchone()
     rows = list(_ROWS.validate_json(stored["cells"]))
     rows[attempt.row] = row
@@ -190,7 +180,7 @@ def _replace_row(con: sqlite3.Connection, attempt: Attempt, row: SeriesRow) -> N
     con.execute("update series set cells = ? where series_id = ?", [cells, attempt.series_id])
 
 
-def _series(row: sqlite3.Row) -> Series:
+def _series(row: Row) -> Series:
     return Series(
         row["series_id"],
         SeriesPlan.model_validate_json(row["plan"]),

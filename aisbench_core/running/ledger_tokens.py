@@ -1,11 +1,12 @@
 """Tokens in the ledger's file."""
 
-import sqlite3
 from dataclasses import fields
 from datetime import datetime
 
 from aisbench_core.model import Role
-from aisbench_core.running.ledger import Ledger, as_text, as_time, insert
+from aisbench_core.running.ledger import Ledger, as_text, as_time
+from aisbench_core.running.stores.connection import Row
+from aisbench_core.running.stores.rows import insert
 from aisbench_core.tokens.token import Token
 
 _FIELDS = tuple(field.name for field in fields(Token))
@@ -53,7 +54,7 @@ def _row_of(token: Token) -> dict[str, object]:
     return {name: as_text(value) if isinstance(value, datetime) else value for name, value in row.items()}
 
 
-def _token_of(row: sqlite3.Row) -> Token:
+def _token_of(row: Row) -> Token:
     values = {name: row[name] for name in _FIELDS}
     values |= {name: as_time(values[name]) for name in _TIMES if values[name] is not None}
     return Token(**values | {"role": Role(values["role"]), "read_only": bool(values["read_only"])})

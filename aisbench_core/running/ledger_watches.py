@@ -9,7 +9,8 @@ from pydantic import TypeAdapter
 
 from aisbench_core.liveness.stalls import LEARNT_RUNS, Watch
 from aisbench_core.model import Event, Notice
-from aisbench_core.running.ledger import Ledger, add_event, add_notice, as_text, insert, marks
+from aisbench_core.running.ledger import Ledger, add_event, add_notice, as_text
+from aisbench_core.running.stores.rows import marks, replace_row
 
 _WATCH = TypeAdapter(Watch)
 
@@ -51,7 +52,7 @@ class WatchLedger:
             "completed_at": as_text(completed_at) if completed_at else None,
         }  # fmt: skip
         with self._ledger.transaction() as con:
-            insert(con, "watches", row, "insert or replace")
+            replace_row(con, "watches", "run_id", row)
             for event in events:
                 add_event(con, event)
             for notice in notices:

@@ -31,8 +31,7 @@ MOST_FILE_BYTES = 200 * 1024**2
 MOST_SESSION_BYTES = 500 * 1024**2
 MOST_SESSION_FILES = 1000
 MOST_TEXT_BYTES = 5 * 1024**2
-# Allowance for the multipart form around a file.
-MOST_FORM_BYTES = 64 * 1024
+MOST_FORM_BYTES = 64 * 1024  # around a file
 
 _REMOVE_FILES = Message("remove files from the page, or reload it, and upload the file again")
 

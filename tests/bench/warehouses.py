@@ -11,7 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from aisbench_core.model import Run
-from aisbench_core.running.ledger import Ledger, insert, row_of
+from aisbench_core.running.ledger import Ledger, row_of
+from aisbench_core.running.stores.rows import insert
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.group_statistics import settle
 from aisbench_core.warehouse.store import warehouse_file

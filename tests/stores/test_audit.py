@@ -1,7 +1,5 @@
 """The audit: every change by whoever makes it, in a chain that nobody can change unseen."""
 
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,13 +12,16 @@ from hypothesis import strategies as st
 
 from aisbench_core.access.audit_entry import MOST_LETTERS, Act, ActOutcome
 from aisbench_core.accounts.audit import RETENTION, Audit, AuditChanged, AuditQuery
-from aisbench_core.errors import NotAllowed, RunNotFound
+from aisbench_core.errors import AisbenchError, NotAllowed, RunNotFound
 from aisbench_core.model import Actor, Event, Level, Role, WayIn
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.running.stores.postgres import PostgresConnection
 from aisbench_core.settings import Credentials, Settings
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.records import run
+from tests.team_ledger import IN_A_FILE
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ANN = Actor("ann", frozenset({Role.ENGINEER}), WayIn.CONSOLE)
@@ -37,8 +38,8 @@ class Hands:
 
 
 @pytest.fixture
-def core(tmp_path: Path) -> Core:
-    core = open_core(Settings(data_dir=tmp_path / "data"))
+def core(tmp_path: Path, ledger_url: str) -> Core:
+    core = open_core(Settings(data_dir=tmp_path / "data", ledger=ledger_url))
     core.ledger.add(run("run-1", created_by="bob"), Event("run-1", START, WayIn.CLI, Level.INFO, "launched"))
     (core.settings.runs_dir / "run-1").mkdir(parents=True)
     return core
@@ -91,6 +92,7 @@ def test_of_a_bug_only_its_kind_is_recorded(core: Core) -> None:
     assert "secret-of-a-bug" not in repr(failed)
 
 
+@IN_A_FILE
 def test_keys_are_no_part_of_the_audit(core: Core) -> None:
     keys = Credentials.model_validate({"access_key": "CANARYACCESSKEY", "secret_key": "canary-secret-key"})
 
@@ -155,9 +157,14 @@ def clock() -> Hands:
 
 
 @pytest.fixture
-def audit(tmp_path: Path, clock: Hands) -> Audit:
+def ledger(ledger_location: Path | LedgerAddress) -> Ledger:
+    return Ledger(ledger_location)
+
+
+@pytest.fixture
+def audit(ledger: Ledger, clock: Hands) -> Audit:
     """Five entries."""
-    audit = Audit(Ledger(tmp_path / "ledger.sqlite3"), 0, clock)
+    audit = Audit(ledger, 0, clock)
     for number in range(5):
         audit.record(act(object=f"run-{number}"))
     return audit
@@ -169,11 +176,8 @@ def test_an_untouched_audit_is_verified(audit: Audit) -> None:
 
 
 @pytest.mark.parametrize("statement", ["update audit set who = 'bob'", "delete from audit where number = 3"])
-def test_the_file_refuses_to_change_entries(audit: Audit, tmp_path: Path, statement: str) -> None:
-    with (
-        closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as con,
-        pytest.raises(sqlite3.IntegrityError, match="append-only"),
-    ):
+def test_the_database_refuses_to_change_entries(audit: Audit, ledger: Ledger, statement: str) -> None:
+    with pytest.raises(AisbenchError, match="append-only"), ledger.transaction() as con:
         con.execute(statement)
 
     assert audit.verify(TESTER).entries == 5
@@ -190,20 +194,19 @@ def test_the_file_refuses_to_change_entries(audit: Audit, tmp_path: Path, statem
         ("update audit set number = 9 where number = 5", 9),
     ],
 )
-def test_a_forgery_is_found_where_it_begins(audit: Audit, tmp_path: Path, forgery: str, number: int) -> None:
-    forge(tmp_path / "ledger.sqlite3", forgery)
+def test_a_forgery_is_found_where_it_begins(audit: Audit, ledger: Ledger, forgery: str, number: int) -> None:
+    forge(ledger, forgery)
 
     with pytest.raises(AuditChanged, match=f"entry {number} of"):
         audit.verify(TESTER)
 
 
-def forge(file: Path, statement: str) -> None:
-    """What somebody with access to the file can do."""
-    with closing(sqlite3.connect(file)) as con:
-        con.execute("drop trigger audit_is_not_changed")
-        con.execute("drop trigger audit_is_not_thinned")
+def forge(ledger: Ledger, statement: str) -> None:
+    """What somebody with access to the database can do."""
+    with ledger.transaction() as con:
+        for trigger in ("audit_is_not_changed", "audit_is_not_thinned"):
+            con.execute(f"drop trigger {trigger}{' on audit' * isinstance(con, PostgresConnection)}")
         con.execute(statement)
-        con.commit()
 
 
 @settings(deadline=None, max_examples=40)
@@ -221,8 +224,8 @@ def test_any_text_is_stored_as_it_was_hashed(texts: list[tuple[str, str, str]]) 
 
 
 @pytest.mark.usefixtures("audit")
-def test_retention_removes_old_entries_and_says_so(tmp_path: Path, clock: Hands) -> None:
-    keeping = Audit(Ledger(tmp_path / "ledger.sqlite3"), 30, clock)
+def test_retention_removes_old_entries_and_says_so(ledger: Ledger, clock: Hands) -> None:
+    keeping = Audit(ledger, 30, clock)
     clock.now = START + timedelta(days=20)
     keeping.record(act("run.tag"))
 
@@ -235,8 +238,8 @@ def test_retention_removes_old_entries_and_says_so(tmp_path: Path, clock: Hands)
     assert keeping.verify(TESTER).entries == 3
 
 
-def test_retention_removes_at_most_once_a_day(tmp_path: Path, clock: Hands) -> None:
-    keeping = Audit(Ledger(tmp_path / "ledger.sqlite3"), 1, clock)
+def test_retention_removes_at_most_once_a_day(ledger: Ledger, clock: Hands) -> None:
+    keeping = Audit(ledger, 1, clock)
     for _ in range(24 * 5):
         keeping.record(act())
         clock.now += timedelta(hours=1)
@@ -247,12 +250,12 @@ def test_retention_removes_at_most_once_a_day(tmp_path: Path, clock: Hands) -> N
 
 
 def test_a_beginning_that_was_cut_off_by_hand_is_found_after_retention(
-    audit: Audit, tmp_path: Path, clock: Hands
+    audit: Audit, ledger: Ledger, clock: Hands
 ) -> None:
-    keeping = Audit(Ledger(tmp_path / "ledger.sqlite3"), 30, clock)
+    keeping = Audit(ledger, 30, clock)
     clock.now = START + timedelta(days=40)
     keeping.record(act("run.note"))
-    forge(tmp_path / "ledger.sqlite3", "delete from audit where number = (select min(number) from audit)")
+    forge(ledger, "delete from audit where number = (select min(number) from audit)")
 
     with pytest.raises(AuditChanged):
         audit.verify(TESTER)
@@ -261,6 +264,7 @@ def test_a_beginning_that_was_cut_off_by_hand_is_found_after_retention(
 # --- trouble ---------------------------------------------------------------------------------------------------
 
 
+@IN_A_FILE
 def test_a_change_stands_if_it_cannot_be_recorded(core: Core, caplog: pytest.LogCaptureFixture) -> None:
     core.settings.ledger_path.unlink()
     core.settings.ledger_path.write_text("no database")

@@ -14,6 +14,7 @@ from aisbench_core.errors import TooManyRuns
 from aisbench_core.model import Run, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_limits import LaunchLimits
+from aisbench_core.running.stores.address import LedgerAddress
 from aisbench_core.settings import HOME
 from tests import records as a
 from tests.actors import named
@@ -26,8 +27,8 @@ def new(run_id: str, by: str = "ann", minute: float = 0) -> Run:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "ledger.sqlite3")
+def ledger(ledger_location: Path | LedgerAddress) -> Ledger:
+    return Ledger(ledger_location)
 
 
 def test_a_person_has_so_many_active_runs_at_once_and_others_have_their_own(ledger: Ledger) -> None:
@@ -74,7 +75,8 @@ import sys
 from pathlib import Path
 from aisbench_core.running.ledger import Ledger
 from tests.stores.test_launch_limits import race
-race(Ledger(Path(sys.argv[1])), sys.argv[2])
+from tests.team_ledger import location_of
+race(Ledger(location_of(sys.argv[1], Path(sys.argv[2]))), sys.argv[3])
 """
 
 
@@ -91,8 +93,8 @@ def race(ledger: Ledger, name: str) -> None:
         list(threads.map(launch, range(8)))
 
 
-def test_racing_threads_and_processes_never_exceed_it(ledger: Ledger, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", LAUNCHES, str(tmp_path / "ledger.sqlite3")]
+def test_racing_threads_and_processes_never_exceed_it(ledger: Ledger, ledger_url: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LAUNCHES, ledger_url, str(tmp_path / "data" / "ledger.sqlite3")]
     others = [subprocess.Popen([*command, name], cwd=HOME) for name in ("b", "c", "d")]
 
     race(ledger, "a")

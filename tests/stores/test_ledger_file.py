@@ -167,6 +167,7 @@ class Metered(Ledger):
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
         with super().connection() as con:
+            assert isinstance(con, sqlite3.Connection)
             con.set_progress_handler(self._count, 10)
             yield con
 
@@ -236,6 +237,7 @@ class Overheard(Ledger):
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
         with super().connection() as con:
+            assert isinstance(con, sqlite3.Connection)
             con.set_trace_callback(self.asked.append)
             yield con
 

@@ -34,11 +34,11 @@ def clock() -> Hands:
 
 
 @pytest.fixture
-def core(tmp_path: Path, clock: Hands) -> Core:
+def core(tmp_path: Path, clock: Hands, ledger_url: str) -> Core:
     """A console behind a proxy, whose groups give roles."""
     settings = Settings(
-        data_dir=tmp_path / "data", identity=Identity.PROXY, group_roles="lab-leads=lead, perf=engineer",
-        session_idle_minutes=30, session_hours=8,
+        data_dir=tmp_path / "data", ledger=ledger_url, identity=Identity.PROXY,
+        group_roles="lab-leads=lead, perf=engineer", session_idle_minutes=30, session_hours=8,
     )  # fmt: skip
     return open_core(settings, clock)
 

@@ -17,6 +17,7 @@ from aisbench_core.model import Actor, News, NewsKind, Notice, Role, RunState, S
 from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import SPEC, SeriesBench
+from tests.team_ledger import IN_A_FILE
 
 NIGHTLY = {"name": "nightly", "cron": "0 2 * * *", "time_zone": "Asia/Shanghai"}
 NOON = datetime.fromisoformat("2026-03-02T12:00:00+08:00")
@@ -24,8 +25,8 @@ ME = named(PERSON)
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> SeriesBench:
-    bench = SeriesBench.on(tmp_path / "data")
+def bench(tmp_path: Path, ledger_url: str) -> SeriesBench:
+    bench = SeriesBench.on(tmp_path / "data", ledger=ledger_url)
     bench.clock.now = NOON
     return bench
 
@@ -317,6 +318,7 @@ def kill_and_take_over(data_dir: Path, copy: Path, line: int, at: datetime) -> t
 
 
 @pytest.mark.slow
+@IN_A_FILE
 def test_a_time_launches_once_although_the_follower_is_killed_at_any_line(bench: SeriesBench, tmp_path: Path) -> None:
     add(bench)
     at = datetime.fromisoformat("2026-03-03T02:00:01+08:00")
@@ -336,6 +338,7 @@ def test_a_time_launches_once_although_the_follower_is_killed_at_any_line(bench:
     assert line > 40
 
 
+@IN_A_FILE
 def test_a_ledger_that_cannot_be_used_is_logged_once_and_ends_nothing(
     bench: SeriesBench, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

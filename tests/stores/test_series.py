@@ -18,8 +18,8 @@ from tests.series_bench import PROFILE, SPEC, SeriesBench
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> SeriesBench:
-    return SeriesBench.on(tmp_path / "data")
+def bench(tmp_path: Path, ledger_url: str) -> SeriesBench:
+    return SeriesBench.on(tmp_path / "data", ledger=ledger_url)
 
 
 # --- planning -------------------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_a_crash_between_the_folder_and_the_ledger_leaves_the_cell_to_the_next_p
     orphan = bench.core.settings.runs_dir / "r20261122-000000-orphan"
     orphan.mkdir(parents=True)
 
-    other = SeriesBench.on(tmp_path / "data")
+    other = SeriesBench.on(tmp_path / "data", ledger=bench.core.settings.ledger)
     (run,) = other.admit()
     bench.admit()
 

@@ -12,8 +12,8 @@ from tests.series_bench import SeriesBench
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> SeriesBench:
-    return SeriesBench.on(tmp_path / "data")
+def bench(tmp_path: Path, ledger_url: str) -> SeriesBench:
+    return SeriesBench.on(tmp_path / "data", ledger=ledger_url)
 
 
 def test_a_cell_that_would_exceed_the_budget_is_not_launched_until_there_is_more(bench: SeriesBench) -> None:

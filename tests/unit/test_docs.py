@@ -42,7 +42,16 @@ EXAMPLES = ("workloads/my_", ".streamlit/secrets.toml")
 
 OTHER_VARIABLES = {"AISBENCH_SETTINGS", "AISBENCH_DEBUG", "AISBENCH_RUN_ID", "AISBENCH_MODELARTS_WHEEL"} | {
     f"AISBENCH_{key}"
-    for key in ("AK", "SK", "SECURITY_TOKEN", "WAREHOUSE_PASSWORD", "NOTIFY", "SECRET_HF_TOKEN", "SECRET")
+    for key in (
+        "AK",
+        "SK",
+        "SECURITY_TOKEN",
+        "LEDGER_PASSWORD",
+        "WAREHOUSE_PASSWORD",
+        "NOTIFY",
+        "SECRET_HF_TOKEN",
+        "SECRET",
+    )
 }
 
 

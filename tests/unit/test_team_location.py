@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.errors import ConfigError
-from aisbench_core.settings import HOME, Settings, find_warehouse_password
+from aisbench_core.settings import HOME, Settings, find_password
 from aisbench_core.storage import warehouse_location
 from aisbench_core.warehouse.store.team import TeamLocation
 
@@ -93,13 +93,13 @@ def test_files_are_kept_in_a_bucket(data: str) -> None:
 
 def test_the_password_comes_from_the_environment_or_the_credentials(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
-    assert find_warehouse_password(settings, {}) == ""
+    assert find_password(settings, "warehouse", {}) == ""
 
     settings.credentials_path.write_text(f"warehouse: {{password: {SECRET}}}\nteam: {{access_key: a, secret_key: b}}\n")
     settings.credentials_path.chmod(0o600)
 
-    assert find_warehouse_password(settings, {}) == SECRET
-    assert find_warehouse_password(settings, {"AISBENCH_WAREHOUSE_PASSWORD": "other"}) == "other"
+    assert find_password(settings, "warehouse", {}) == SECRET
+    assert find_password(settings, "warehouse", {"AISBENCH_WAREHOUSE_PASSWORD": "other"}) == "other"
 
 
 def test_credentials_that_others_can_read_are_refused(tmp_path: Path) -> None:
@@ -108,4 +108,4 @@ def test_credentials_that_others_can_read_are_refused(tmp_path: Path) -> None:
     settings.credentials_path.chmod(0o644)
 
     with pytest.raises(ConfigError, match="read by others"):
-        find_warehouse_password(settings, {})
+        find_password(settings, "warehouse", {})

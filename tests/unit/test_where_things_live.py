@@ -34,6 +34,7 @@ SQL_PLACES = (
     "aisbench_core/running/ledger_tokens.py",
     "aisbench_core/running/ledger_limits.py",
     "aisbench_core/running/ledger_watches.py",
+    "aisbench_core/running/stores",
     "aisbench_core/accounts",
     "aisbench_core/mlflow",
     "aisbench_core/warehouse",

@@ -58,7 +58,8 @@ def _base(run_id: str, summaries: Path) -> Path:
 
 def _started(program: Path, folder: Path, port: int, workspace: Path) -> str:
     """The address of a started MindInsight. Raises AisbenchError with what it said last if it does not start."""
-    from aisbench_core.settings import environment, scrubbed
+    from aisbench_core.access.variables import scrubbed
+    from aisbench_core.settings import environment
 
     variables = scrubbed(environment())  # it needs no keys
     variables["PATH"] = f"{program.parent}{os.pathsep}{variables.get('PATH', '')}"  # its server is a program beside it
