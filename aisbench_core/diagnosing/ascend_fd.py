@@ -59,8 +59,8 @@ class AscendFault:
 
     @property
     def advice(self) -> str:
-        """What to do; what the code means where that is not said."""
-        return self.suggestion or self.description
+        """What to do, else what the code means; in one line, to end a sentence with."""
+        return " ".join((self.suggestion or self.description).split()).rstrip(".。;；")
 
     @property
     def kind(self) -> FaultKind:

@@ -122,7 +122,7 @@ def _of_ascend_fd(facts: RunFacts, kind: FaultKind) -> Iterator[FoundCause]:
     is_ordered = len({fault.code for fault in faults}) == 1 or first in [fault.node for fault in faults]
     for fault in sorted(faults, key=lambda fault: fault.node != first)[:1]:
         text = Message("{cause} ({code})", cause=fault.cause or fault.description, code=fault.code)
-        advice = Message("ascend-fd suggests: {suggestion}", suggestion=" ".join(fault.advice.split()))
+        advice = Message("ascend-fd suggests: {suggestion}", suggestion=fault.advice)
         confidence = Confidence.LIKELY if is_ordered else Confidence.POSSIBLE
         cause = Cause(_ASCEND_FD, text, advice, confidence, CauseSource.ASCEND_FD)
         yield FoundCause(cause, error=_error_of(facts, fault))

@@ -49,6 +49,9 @@ def test_a_failed_run_says_why_with_its_lines_and_what_to_do(
     assert r"batch\_size: 64 → 32" in texts(english)
     assert "失败原因：加速卡显存不足" in texts(chinese)
     assert "请减小批大小" in texts(chinese)
+    assert "[Go to the log](#log)" in texts(english)
+    assert "[转到日志](#log)" in texts(chinese)
+    assert all([header.anchor for header in app.header if header.anchor] == ["log"] for app in (english, chinese))
 
 
 def test_the_corrected_draft_shows_its_change(open_page: OpenPage, data_dir: Path, spec: RunSpec) -> None:

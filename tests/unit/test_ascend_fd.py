@@ -62,7 +62,7 @@ def test_faults_are_found_with_their_node_cause_advice_and_lines(folder: RunFold
     (fault,) = read_faults(folder)
     assert codes([fault]) == [("AISW_PyTorch_Train_25", 1)]
     assert (fault.component, fault.cause) == ("PyTorch", "同步释放事件失败")
-    assert fault.suggestion == "1. 检查训练脚本；\n2. 联系华为工程师处理；"
+    assert fault.advice == "1. 检查训练脚本； 2. 联系华为工程师处理"
     assert fault.lines == (SYNC,)
 
 

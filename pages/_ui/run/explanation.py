@@ -8,6 +8,7 @@ from aisbench_core.formats import MISSING
 from aisbench_core.model import FieldDifference
 from aisbench_core.progress.snapshots import RunSnapshot
 from pages._ui.configure import drafts
+from pages._ui.run.log import ANCHOR
 from pages._ui.runs.job_details import watch_of
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
@@ -38,6 +39,7 @@ def _show(found: Explanation) -> None:
         _show_advice(found.cause)
     else:
         st.markdown(t("cause.unknown_help"))
+    st.markdown(f"[{t('cause.log')}](#{ANCHOR})")
     if found.changes:
         _show_correction(found)
 

@@ -26,10 +26,12 @@ LEVELS = (LogLevel.NONE, LogLevel.WARNING, LogLevel.ERROR)
 # Where the lines are that are shown: a time, or a byte of one node's log. The end of the log without either.
 AT, OFFSET = "at", "offset"
 
+ANCHOR = "log"  # as links to it are written, in any language
+
 
 def show_log(run: Run) -> None:
     """The logs of a run's nodes; their end follows them while the run is under way."""
-    st.header(t("live.log"))
+    st.header(t("live.log"), anchor=ANCHOR)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         nodes = _choose_node(run)
         url.text("find", t("log.find"), icon=":material/search:", width=260)
