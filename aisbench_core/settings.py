@@ -115,6 +115,9 @@ class Settings(Frozen):
         int, Field(ge=0, le=100_000, description="Files of one import, in MB, as they are; 0: any size.")
     ] = 0
     export_most_runs: Annotated[int, Field(ge=0, description="Runs of one export; 0: any number.")] = 0
+    approval_days: Annotated[
+        int, Field(ge=1, le=365, description="A launch that nobody approves is stopped after this.")
+    ] = 7
     summaries_most_mb: Annotated[
         int, Field(ge=0, le=100_000, description="Event files fetched of a run, in MB; 0: none.")
     ] = 64

@@ -41,6 +41,9 @@ from aisbench_core.reproducing.reproductions import Clones, Reproductions
 from aisbench_core.rulesets.ruleset import Rulesets
 from aisbench_core.run_names import RunNames
 from aisbench_core.running.algorithms import Algorithms
+from aisbench_core.running.budgets.approvals import Approvals
+from aisbench_core.running.budgets.ledger import BudgetLedger
+from aisbench_core.running.budgets.service import Budgets
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Ledger
@@ -104,6 +107,9 @@ class Core:
         self.runs = runs = Runs(
             settings, ledger, workloads, regions, launches, preflight, self.systems.take_over, clock
         )
+        budgets = BudgetLedger(ledger)
+        self.budgets = Budgets(budgets, clock)
+        self.approvals = Approvals(ledger, budgets, clock)
         self.jobs = Jobs(ledger, interactive, runs, clock)
         self.algorithms = Algorithms(workloads, connect, interactive, runs.open_folders)
         self.files = RunFiles(settings.runs_dir, ledger)

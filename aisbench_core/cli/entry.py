@@ -35,6 +35,7 @@ from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.logs import commands as logs
 from aisbench_core.cli.regression import commands as regression
+from aisbench_core.cli.spending import budgets
 from aisbench_core.cli.spending import commands as spending
 from aisbench_core.cli.summaries import mindinsight, scalars, tensorboard
 from aisbench_core.console_log import NAME, ConsoleLogFormatter
@@ -91,8 +92,8 @@ def main(debug: bool) -> None:  # read by _Commands when something fails
     aisbench.yaml and AISBENCH_* variables; keys are never passed as arguments.
 
     Exit codes: 0 success, 1 internal error, 2 invalid input (or refused by the cloud), 3 cloud unavailable, 4 the run
-    failed, 5 regression found, 6 not enough data to detect one, 7 not identical, 8 a result is invalid, 130
-    interrupted.
+    failed, 5 regression found, 6 not enough data to detect one, 7 not identical, 8 a result is invalid, 9
+    held until somebody approves it, 130 interrupted.
     """
 
 
@@ -105,7 +106,7 @@ for _command in (
     series.series, schedules.schedule, runs.jobs, region.region, region.algorithms, following.notify, logs.logs,
     following.explain,
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
-    spending.spending,
+    spending.spending, budgets.budget, budgets.approve, budgets.decline,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views, backups.backup, backups.restore,
     installation.workloads, installation.profiles, installation.health, installation.doctor, people.people, audit.audit,

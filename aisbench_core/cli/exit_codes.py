@@ -10,6 +10,7 @@ REGRESSION = 5
 NOT_ENOUGH_DATA = 6
 DIFFERENT = 7
 NOT_VALID = 8
+HELD = 9  # somebody has to approve it
 INTERRUPTED = 130  # 128 + SIGINT, as in shells
 
 _INPUT_ERRORS = (

@@ -12,7 +12,7 @@ import click
 
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
-from aisbench_core.cli.exit_codes import INTERRUPTED, RUN_FAILED
+from aisbench_core.cli.exit_codes import HELD, INTERRUPTED, RUN_FAILED
 from aisbench_core.cli.job_text import explanation_text
 from aisbench_core.cli.options import Group, command
 from aisbench_core.messages import Message
@@ -63,7 +63,7 @@ def _stop_on_signals() -> threading.Event:
 
 
 def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":
-    """The run after its end; progress (and its log) goes to stderr. Exits with 130 on Ctrl-C."""
+    """The run after its end, or held; progress (and its log) goes to stderr. Exits with 130 on Ctrl-C."""
     pause = threading.Event()
     printed = ""
     position = 0
@@ -73,7 +73,7 @@ def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":
             printed = _print_state(core, run, printed)
             if with_log:
                 position = print_log(core, run.run_id, 0, position, err=True)
-            if run.state.is_terminal:
+            if run.state.is_terminal or run.state == "held":  # an approval can take days
                 return run
             pause.wait(POLL_SECONDS)
 
@@ -144,8 +144,17 @@ def _print_state(core: "Core", run: "Run", printed: str) -> str:
 
 
 def end_with(run: "Run") -> None:
+    end_if_held(run)
     if run.state != "completed":
         click.get_current_context().exit(RUN_FAILED)
+
+
+def end_if_held(run: "Run") -> None:
+    """Exit with 9 if the run waits for an approval."""
+    if run.state == "held":
+        display.message(f"held: {run.detail}")
+        display.message(f"a lead or an admin lets it begin: aisbench approve {run.run_id}")
+        click.get_current_context().exit(HELD)
 
 
 @command()

@@ -26,7 +26,7 @@ from aisbench_core.cli.results import full_id
 from aisbench_core.cli.runs import result_text
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Finding, RunSpec
+    from aisbench_core.model import Finding, Run, RunSpec
     from aisbench_core.reproducing.values import Aspect, Repeated, ReproductionCheck
     from aisbench_core.wiring import Core
 
@@ -41,7 +41,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     """Launch a run and print its id.
 
     With --wait or --follow, the command returns when the run has ended; the exit code is 4 unless it was completed.
-    Ctrl-C stops waiting, not the run.
+    Ctrl-C stops waiting, not the run. Exit code 9: no budget has room for it, so it is held until somebody approves it.
     """
     core = open_core(writing=not dry_run)
     spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
@@ -59,6 +59,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     launched = core.runs.launch(spec, profile, actor())
     if not (wait or with_log):
         display.result({"run": launched, "result": None}, as_json, lambda: launched.run_id)
+        following.end_if_held(launched)
         following.warn_without_follower(core)
         return
     if not as_json:
@@ -198,26 +199,29 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
     check = core.reproductions.check(full_id(core, run_id), profile)
     if not as_json:
         click.echo(_check_text(check))
-    run = None
-    if launch:
-        run = core.reproductions.launch(check, actor(), secrets.token_hex(8))  # its own token: every call is a new run
-        if not as_json:
-            click.echo(run.run_id)
-        if wait:
-            run = following.wait_for(core, run, with_log=False)
-        else:
-            following.warn_without_follower(core)
+    run = _launched_again(core, check, wait, as_json) if launch else None
     result = core.reproductions.result(run.run_id) if run and run.state.is_terminal else None
     if as_json:
         answer = {"original": check.original.run_id, **display.pick(check, "profile", "identical", "aspects")}
         click.echo(display.to_json({**answer, "run": run, "result": _reproduction_json(result) if result else None}))
     elif result:
         click.echo(_reproduction_text(result))
-    if run and wait:
-        following.end_with(run)
+    if run:
+        (following.end_with if wait else following.end_if_held)(run)
     # None: something is unknown, nothing differs.
     if check.identical is False or (result and result.is_within is False):
         click.get_current_context().exit(DIFFERENT)
+
+
+def _launched_again(core: "Core", check: "ReproductionCheck", wait: bool, as_json: bool) -> "Run":
+    run = core.reproductions.launch(check, actor(), secrets.token_hex(8))  # its own token: every call is a new run
+    if not as_json:
+        click.echo(run.run_id)
+    if wait:
+        return following.wait_for(core, run, with_log=False)
+    if run.state != "held":
+        following.warn_without_follower(core)
+    return run
 
 
 def _check_text(check: "ReproductionCheck") -> str:

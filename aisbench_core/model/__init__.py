@@ -9,6 +9,7 @@ from aisbench_core.model.annotation import (
     tag_error,
     whole_note,
 )
+from aisbench_core.model.budget import Budget, BudgetScope, BudgetUse, ExpectedCost, StoredBudget, WaitingLaunch
 from aisbench_core.model.image import ImageName, ImageVersion, Organisation, Repository, image_name
 from aisbench_core.model.job import (
     ENDED_PHASES,
@@ -142,6 +143,9 @@ __all__ = [
     "Annotations",
     "Api",
     "Attempt",
+    "Budget",
+    "BudgetScope",
+    "BudgetUse",
     "CannLevel",
     "CardSample",
     "CellState",
@@ -160,6 +164,7 @@ __all__ = [
     "Event",
     "EventKind",
     "EventLanguage",
+    "ExpectedCost",
     "FieldDifference",
     "Finding",
     "Flavor",
@@ -220,6 +225,7 @@ __all__ = [
     "ServerResult",
     "StageStep",
     "Stated",
+    "StoredBudget",
     "SubscribedAlgorithm",
     "SystemStatus",
     "TaskStatus",
@@ -230,6 +236,7 @@ __all__ = [
     "Update",
     "Volume",
     "WaitingJob",
+    "WaitingLaunch",
     "WayIn",
     "WorkloadFacts",
     "canonical_json",

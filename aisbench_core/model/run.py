@@ -14,6 +14,7 @@ from aisbench_core.model.spec import RunSpec, Scalar
 class RunState(StrEnum):
     """The state of a run between launch and leaderboard."""
 
+    HELD = "held"
     PREPARING = "preparing"
     UPLOADING = "uploading"
     SUBMITTING = "submitting"
@@ -56,8 +57,10 @@ LINE = (
     RunState.COLLECTING,
 )
 
-# Allowed transitions. A failed run may be collected again (`aisbench collect`); a fault may requeue a running job.
+# Allowed transitions. A launch that no budget has room for is held until somebody approves it. A failed run may be
+# collected again (`aisbench collect`); a fault may requeue a running job.
 MOVES: Mapping[RunState, frozenset[RunState]] = {
+    RunState.HELD: frozenset({RunState.PREPARING, RunState.STOPPING, RunState.COLLECTING}),
     RunState.PREPARING: frozenset({RunState.UPLOADING, RunState.STOPPING, RunState.COLLECTING}),
     RunState.UPLOADING: frozenset({RunState.SUBMITTING, RunState.STOPPING, RunState.COLLECTING}),
     RunState.SUBMITTING: frozenset({RunState.QUEUED, RunState.STOPPING, RunState.COLLECTING}),
@@ -85,6 +88,8 @@ class Run:
     after COLLECTING. `detail`: one sentence for people. `attempts`: consecutive failures of the current step.
     `series_index`: number of the series' cell, from 1 in the order of launching; attempts at a cell share it.
     `price_per_node_hour` in `currency`: as at the launch, so that what a run cost never changes; None is not known.
+    `expected_cost`: in the same currency, reserved until it ends; None is not known. A run that is HELD waits for an
+    approval until `next_step_at`.
     """
 
     run_id: str
@@ -111,6 +116,7 @@ class Run:
     series_index: int | None = None
     price_per_node_hour: float | None = None
     currency: str = ""
+    expected_cost: float | None = None
 
     def to(self, state: RunState, **changes: object) -> Self:
         """The run in another state. Raises ValueError for a transition that MOVES does not contain."""

@@ -35,8 +35,8 @@ _TITLES = {
 }
 
 
-# Their subjects are series, or schedules.
-_OF_NO_RUN = (NewsKind.HELD, NewsKind.SKIPPED, NewsKind.SERIES)
+# Their subjects are series, or schedules. What is held is a run or a series.
+_OF_NO_RUN = (NewsKind.SKIPPED, NewsKind.SERIES)
 
 
 class Newsroom:

@@ -40,6 +40,7 @@ class Notifications:
     ) -> None:
         """`cause_of`: why a run failed, by its id, if that is known."""
         self._settings = settings
+        self._ledger = ledger
         self._warehouse = warehouse
         self._clock = clock
         self._newsroom = Newsroom(ledger, warehouse, cause_of)
@@ -147,7 +148,7 @@ class Notifications:
             page = "notifications"
         elif news.kind is NewsKind.SKIPPED:
             page = "series"
-        elif news.kind in (NewsKind.HELD, NewsKind.SERIES):
+        elif news.kind is NewsKind.SERIES or (news.kind is NewsKind.HELD and not self._ledger.has(news.subject)):
             page = f"series?series={news.subject}"
         else:
             page = f"live?run={news.subject}"

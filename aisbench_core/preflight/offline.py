@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.job_secrets import JobSecrets
-from aisbench_core.model import Finding, Flavor, Level, RunSpec
+from aisbench_core.messages import Message
+from aisbench_core.model import ExpectedCost, Finding, Flavor, Level, RunSpec
 from aisbench_core.preflight.rule import FindRun, PreflightRule, Subject, rules_in, subject_of
 from aisbench_core.preflight.rules import (
     api,
@@ -59,10 +60,34 @@ def estimate(spec: RunSpec, profile: Profile, hours: float) -> float | None:
     return None if price is None else price * spec.node_count * hours
 
 
+def expected_cost(spec: RunSpec, profile: Profile, hours: float | None) -> ExpectedCost:
+    """What a launch is expected to cost, by the longest time that it may run; None: it has no limit.
+
+    Rehearsals cost nothing, and dedicated pools nothing beyond themselves."""
+    price = price_of(spec, profile)
+    if profile.rehearsal or _in_pool(spec, profile) or price == 0:
+        return ExpectedCost(0.0)
+    if price is None:
+        flavor = spec.flavor or profile.flavor
+        reason = Message("profile {profile} has no price of {flavor}", profile=profile.name, flavor=flavor)
+        return ExpectedCost(None, unknown=reason)
+    if hours is None:
+        reason = Message("it has no time limit, which is auto_stop_hours")
+        return ExpectedCost(None, profile.currency, reason)
+    return ExpectedCost(price * spec.node_count * hours, profile.currency)
+
+
 def price_of(spec: RunSpec, profile: Profile) -> float | None:
     """The profile's price of a node hour, in its currency.
 
     None for rehearsals, which cost nothing, without a price for the flavor, and in a dedicated pool, which is paid for
     separately."""
-    in_pool = spec.pool_id or (profile.pool_id and not spec.flavor)
-    return None if in_pool or profile.rehearsal else profile.price_per_node_hour.get(spec.flavor or profile.flavor)
+    return (
+        None
+        if _in_pool(spec, profile) or profile.rehearsal
+        else profile.price_per_node_hour.get(spec.flavor or profile.flavor)
+    )
+
+
+def _in_pool(spec: RunSpec, profile: Profile) -> bool:
+    return bool(spec.pool_id or (profile.pool_id and not spec.flavor))

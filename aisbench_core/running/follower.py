@@ -68,6 +68,7 @@ INTERNAL = Message("internal error: the traceback is in the log file; the other 
 STATES = {
     RunState(name): name
     for name in (
+        Message("held"),
         *(Message("preparing"), Message("uploading"), Message("submitting"), Message("queued"), Message("running")),
         *(Message("stopping"), Message("collecting"), Message("completed"), Message("failed"), Message("stopped")),
     )
@@ -228,6 +229,8 @@ class Follower:
 
     def _has_come(self, run: Run, now: datetime) -> bool:
         """Whether a step is due. A due time beyond the longest delay means that the clock has jumped back since."""
+        if run.state is RunState.HELD:
+            return run.next_step_at <= now
         longest = max(self._settings.retry_most_seconds, LONGEST_WAIT)
         return not timedelta() < run.next_step_at - now <= timedelta(seconds=longest)
 
@@ -287,6 +290,7 @@ class Follower:
         if run.state is RunState.COLLECTING:
             return self._collecting.collect(run, self._steps.folder(run))
         steps = {
+            RunState.HELD: self._steps.expire,
             RunState.PREPARING: self._steps.prepare,
             RunState.UPLOADING: self._steps.upload,
             RunState.SUBMITTING: self._steps.submit,

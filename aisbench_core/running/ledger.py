@@ -15,7 +15,7 @@ from aisbench_core.running.stores.address import LedgerAddress
 from aisbench_core.running.stores.connection import LedgerConnection, LedgerStore, Row
 from aisbench_core.running.stores.rows import insert, insert_new, marks, replace_row
 
-Check = Callable[[LedgerConnection, Run], None]
+Check = Callable[[LedgerConnection, Run], Run]
 
 # Sorts after every character that an id can contain.
 LAST_LETTER = "\U0010ffff"
@@ -83,17 +83,18 @@ class Ledger:
         found = self.rows(query, [start, start + LAST_LETTER]) if start else []
         return found[:1] if found and found[0][key] == start else found
 
-    def add(self, run: Run, event: Event | None = None, token: str = "", check: Check = lambda _con, _run: None) -> Run:
+    def add(self, run: Run, event: Event | None = None, token: str = "", check: Check = lambda _con, run: run) -> Run:
         """Store a new run. A token is stored once: if a run has it already, that run is returned.
 
-        `check` raises unless the run may be stored; nobody else can store one meanwhile."""
+        `check` raises unless the run may be stored, and returns it as it is stored, which may be held; nobody else can
+        store one meanwhile."""
         with self.transaction() as con:
             earlier = con.execute("select * from runs where token = ?", [token]).fetchone() if token else None
             if earlier:
                 return run_of(earlier)
-            check(con, run)
-            insert(con, "runs", row_of(run) | {"token": token or None})
             add_event(con, event)
+            run = check(con, run)
+            insert(con, "runs", row_of(run) | {"token": token or None})
         return run
 
     def get(self, run_id: str) -> Run:
@@ -310,7 +311,7 @@ def columns_of(value: Run | Event | Progress | Attempt) -> dict[str, Any]:
 
 def row_of(run: Run) -> dict[str, Any]:
     """A run as columns of the table runs."""
-    spec = {"spec": run.spec.model_dump_json(), "workload": run.spec.workload}
+    spec = {"spec": run.spec.model_dump_json(), "workload": run.spec.workload, "node_count": run.spec.node_count}
     return columns_of(run) | spec | {"detail_data": to_json(run.detail)}
 
 

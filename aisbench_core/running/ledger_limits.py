@@ -25,12 +25,13 @@ class LaunchLimits:
     per_hour: int = 0
     at_once: int = 0
 
-    def require_room(self, con: LedgerConnection, run: Run) -> None:
+    def require_room(self, con: LedgerConnection, run: Run) -> Run:
         """Raises TooManyRuns if this run would be one too many of its person; within the transaction that stores it."""
         if self.at_once:
             self._require_active_below(con, run)
         if self.per_hour:
             self._require_recent_below(con, run)
+        return run
 
     def _require_active_below(self, con: LedgerConnection, run: Run) -> None:
         [active] = con.execute(_ACTIVE, [*ACTIVE, run.created_by]).fetchone()

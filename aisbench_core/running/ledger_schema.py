@@ -1,5 +1,6 @@
 """The ledger's tables, and the way of an earlier version's rows into them."""
 
+import json
 from typing import Protocol
 
 from aisbench_core.errors import AisbenchError
@@ -7,7 +8,7 @@ from aisbench_core.messages import Message
 from aisbench_core.running.stores.connection import LedgerConnection
 
 # One more with every change of what follows; ledgers of 1 to 10 are of development versions.
-VERSION = 11
+VERSION = 12
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -17,7 +18,8 @@ TABLES = {
     " phase text not null, attempts integer not null, verdict text, detail text not null, code_sha256 text not null,"
     " submitted_at text, started_at text, ended_at text, duration_s real, token text unique,"
     " series_id text not null default '', series_index integer, detail_data text not null default '',"
-    " price_per_node_hour real, currency text not null default ''",
+    " price_per_node_hour real, currency text not null default '', expected_cost real, node_count integer not null"
+    " default 0",
     "events": "number integer primary key, run_id text not null, at text not null, source text not null,"
     " level text not null, message text not null, actor text not null, message_data text not null default '',"
     " actor_data text not null default ''",
@@ -27,11 +29,13 @@ TABLES = {
     "beats": "id integer primary key, who text not null, at text not null, who_data text not null default ''",
     "series": "series_id text primary key, name text not null, profile text not null, plan text not null,"
     " cells text not null, created_at text not null, created_by text not null, budget real, trouble text not null,"
-    " token text unique, trouble_data text not null default ''",
+    " token text unique, trouble_data text not null default '', held text not null default '', held_data text not null"
+    " default '', held_until text, approved integer not null default 0",
     # A try at a cell has one row for ever, which is given its run's id once: no cell is launched twice.
     "attempts": "series_id text not null, cell integer not null, number integer not null, place integer not null,"
     " repeat integer not null, asked_by text not null, asked_at text not null, run_id text not null,"
-    " cancelled integer not null, primary key (series_id, cell, number)",
+    " cancelled integer not null, expected_cost real, currency text not null default '',"
+    " primary key (series_id, cell, number)",
     "notices": "notice_id text primary key, subject text not null, kind text not null, at text not null,"
     " text text not null, data text not null default ''",
     # A message to one channel; those that are sent together share their message_id.
@@ -52,6 +56,12 @@ TABLES = {
     "tokens": "token_id text primary key, name text not null, role text not null, read_only integer not null,"
     " secret_hash text not null, created_at text not null, created_by text not null, expires_at text not null,"
     " revoked_at text, revoked_by text not null, last_used_at text",
+    # An empty name: each one that has no budget by name.
+    "budgets": "scope text not null, name text not null, currency text not null, amount real not null,"
+    " allow_unknown integer not null, changed_at text not null, changed_by text not null,"
+    " primary key (scope, name, currency)",
+    # Teams are groups of people's last sign-in.
+    "team_members": "team text not null, person text not null, primary key (team, person)",
     # Who changed what; see Dialect.finish.
     "audit": "number integer primary key, at text not null, who text not null, role text not null, via text not null,"
     " change text not null, object text not null, before text not null, after text not null, outcome text not null,"
@@ -65,6 +75,7 @@ INDEXES = {
     "runs_by_age": "runs (created_at desc, run_id desc)",
     # All that runs are sorted by: to read the index takes a tenth of what reading the runs does.
     "runs_by_state": "runs (state, created_at desc, run_id desc, ended_at, duration_s, workload, created_by)",
+    "runs_by_person": "runs (created_by, created_at) where currency <> ''",
     "runs_by_series": "runs (series_id) where series_id <> ''",
     "events_by_run": "events (run_id, number)",
     "series_by_age": "series (created_at desc, series_id desc)",
@@ -158,6 +169,7 @@ def migrate(con: LedgerConnection, dialect: Dialect = SQLITE) -> None:
         )
     if version < VERSION:
         _make_tables(con, dialect, set(TABLES) & dialect.names(con, "table") if version else set())
+        _count_nodes(con)
         dialect.set_version(con, VERSION)
     con.execute("commit")
 
@@ -178,3 +190,10 @@ def _make_tables(con: LedgerConnection, dialect: Dialect, earlier: set[str]) -> 
     for name, columns in INDEXES.items():
         con.execute(f"create index {name} on {columns}")
     dialect.finish(con)
+
+
+def _count_nodes(con: LedgerConnection) -> None:
+    """Of runs that an earlier version stored with a price: what they cost counts for budgets."""
+    priced = con.execute("select run_id, spec from runs where currency <> '' and node_count = 0").fetchall()
+    counts = [(json.loads(spec)["node_count"], run_id) for run_id, spec in priced]
+    con.executemany("update runs set node_count = ? where run_id = ?", counts)

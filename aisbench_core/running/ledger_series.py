@@ -107,7 +107,7 @@ class SeriesLedger:
         run: Run,
         event: Event,
         row: SeriesRow | None = None,
-        check: Check = lambda _con, _run: None,
+        check: Check = lambda _con, run: run,
     ) -> Run:
         """Store the run of an attempt, once. Raises StaleRun when the attempt has a run already, or was cancelled.
 
@@ -127,7 +127,7 @@ class SeriesLedger:
                         series_id=attempt.series_id,
                     )
                 )
-            check(con, run)
+            run = check(con, run)
             if row is not None:
                 _replace_row(con, attempt, row)
             insert(con, "runs", row_of(run))

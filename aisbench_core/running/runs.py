@@ -27,7 +27,7 @@ from aisbench_core.model import (
     RunState,
 )
 from aisbench_core.model.run import SEARCH_REASON
-from aisbench_core.preflight.offline import price_of
+from aisbench_core.preflight.offline import expected_cost, price_of
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import (
@@ -41,6 +41,7 @@ from aisbench_core.private_files import (
 )
 from aisbench_core.regions import Regions
 from aisbench_core.running import run_paths
+from aisbench_core.running.budgets.holds import launch_check
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_limits import LaunchLimits
 from aisbench_core.running.removals import read_removals, removal_of
@@ -107,7 +108,7 @@ class Runs:
 
     @permitted
     def launch(self, spec: RunSpec, profile: str, actor: Actor, token: str = "", reproduces: str = "") -> Run:
-        """Store a new run. A token launches once: launching with it again returns the first run.
+        """Store a new run, held if no budget has room for it. A token launches once: again, it returns the first run.
 
         `reproduces`: the id of the run whose result this one is to repeat. Raises SpecError with every preflight
         error, TooManyRuns, ConfigError, NotAllowed."""
@@ -118,9 +119,10 @@ class Runs:
             problems = [Problem(finding.field, finding.sentence) for finding in errors]
             raise SpecError(Message("this cannot be launched"), problems)
         spec = subject_of(spec, chosen, self.workloads).spec
+        cost = expected_cost(spec, chosen, spec.auto_stop_hours)
 
         def store(run: Run, event: Event) -> Run:
-            return self.ledger.add(run, event, token, self.limits.require_room)
+            return self.ledger.add(run, event, token, launch_check(self.limits, cost, self.settings.approval_days))
 
         return self.create(spec, chosen, actor, store, reproduces)
 

@@ -111,6 +111,10 @@ class Steps:
         cloud.objects.make_directory(run_paths.log_path(run, cloud.profile))
         return run.to(RunState.UPLOADING, detail="")
 
+    def expire(self, run: Run) -> Run:
+        """End a launch that nobody approved in time."""
+        return _stopped(run, Message("nobody approved it in time"))
+
     def upload(self, run: Run) -> Run:
         """Upload the code as it is now, which may be newer than in `prepare`."""
         if run.spec.code_dir:

@@ -28,6 +28,7 @@ UTC and what was not measured is `null`.
 | 6 | not enough data for `regress` or `series compare` |
 | 7 | `diff` or `reproduce` found a difference |
 | 8 | `validate` found a result that is not valid |
+| 9 | no [budget](budgets.md) has room for the launch: it is held until somebody approves it |
 | 130 | interrupted with Ctrl-C; runs continue. `serve` and `follow`, which end this way, exit with 0 |
 
 The texts below are the output of `--help`.

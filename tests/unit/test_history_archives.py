@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.readers.archives import Budget, Opened, TooMuchError, opened
+from aisbench_core.importing.readers.archives import Opened, TooMuchError, UnpackingBudget, opened
 from aisbench_core.importing.readers.names import is_wanted
 from aisbench_core.importing.readers.reading import read_files, read_path, read_stream
 from aisbench_core.importing.readers.results import InputFile, ParsedResult, Unread
@@ -154,7 +154,7 @@ def test_a_bomb_ends_at_the_limit_and_in_little_memory() -> None:
     tracemalloc.start()
 
     found = []
-    for file in opened(io.BytesIO(content), "bomb.zip", is_wanted, Budget(bytes_left=9 * 1024**2)):
+    for file in opened(io.BytesIO(content), "bomb.zip", is_wanted, UnpackingBudget(bytes_left=9 * 1024**2)):
         found.append(file)
         with pytest.raises(TooMuchError) if len(found) == 2 else nullcontext():
             while isinstance(file, Opened) and file.read(1024**2):
@@ -170,7 +170,7 @@ def test_a_bomb_ends_at_the_limit_and_in_little_memory() -> None:
 def test_so_many_files_that_nobody_has_are_not_looked_through() -> None:
     content = zipped({f"{number}.py": b"" for number in range(30)})
 
-    found = list(opened(io.BytesIO(content), "many.zip", is_wanted, Budget(files_left=20)))
+    found = list(opened(io.BytesIO(content), "many.zip", is_wanted, UnpackingBudget(files_left=20)))
 
     assert len(found) == 21
     assert found[-1] == Unread("many.zip", verbatim("it contains more than 200,000 files"))

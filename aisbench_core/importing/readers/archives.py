@@ -43,7 +43,7 @@ class TooMuchError(Exception):
 
 
 @dataclass(slots=True)
-class Budget:
+class UnpackingBudget:
     """The remaining limits of one archive, including those inside it."""
 
     bytes_left: int = MOST_BYTES
@@ -216,12 +216,12 @@ def unpacked(files: Iterable[InputFile | Unread], wanted: Wanted) -> Files:
         else:
             try:
                 with closing(file.open()) as content:
-                    yield from opened(content, file.name, wanted, Budget())
+                    yield from opened(content, file.name, wanted, UnpackingBudget())
             except EXOTIC as error:
                 yield Unread(file.name, unreadable(error))
 
 
-def opened(file: BinaryIO, name: str, wanted: Wanted, budget: Budget) -> Files:
+def opened(file: BinaryIO, name: str, wanted: Wanted, budget: UnpackingBudget) -> Files:
     """The same for one open file of any name, which stays open."""
     try:
         yield from _inside(Opened.begin(name, file), wanted, budget, 0)
@@ -229,7 +229,7 @@ def opened(file: BinaryIO, name: str, wanted: Wanted, budget: Budget) -> Files:
         yield Unread(name, unreadable(error))
 
 
-def _inside(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Files:
+def _inside(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
     foreign = next((sentence for magic, sentence in _FOREIGN.items() if file.head.startswith(magic)), "")
     if foreign:
         yield Unread(file.name, Message("it is {kind}", kind=foreign))
@@ -259,7 +259,7 @@ def _is_archive(file: Opened) -> bool:
     return is_tar or file.head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b"))  # the others: zip and gzip
 
 
-def _in_zip(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Files:
+def _in_zip(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
     with file.seekable() as content, opened_zip(content) as archive:
         for entry in archive.infolist():
             budget.spend(0, files=1)
@@ -303,7 +303,7 @@ def _is_bomb(unpacked: int, packed: int) -> bool:
     return unpacked > HARMLESS and unpacked > MOST_RATIO * packed
 
 
-def _in_tar(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Files:
+def _in_tar(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
     with tarfile.open(fileobj=cast("BinaryIO", file), mode="r|", tarinfo=_SmallHeader, errorlevel=0) as archive:
         for entry in archive:
             budget.spend(0, files=1)
@@ -323,7 +323,7 @@ def _in_tar(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Files:
                 yield Skipped(name)
 
 
-def _member(name: str, content: IO[bytes], wanted: Wanted, budget: Budget, depth: int) -> Files:
+def _member(name: str, content: IO[bytes], wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
     with content:
         try:
             yield from _inside(Opened.begin(name, _Metered(content, budget)), wanted, budget, depth)
@@ -334,7 +334,7 @@ def _member(name: str, content: IO[bytes], wanted: Wanted, budget: Budget, depth
 class _Metered:
     """A file in an archive whose bytes count against the budget."""
 
-    def __init__(self, file: Readable, budget: Budget, packed: "_Counted | None" = None) -> None:
+    def __init__(self, file: Readable, budget: UnpackingBudget, packed: "_Counted | None" = None) -> None:
         self._file, self._budget, self._packed = file, budget, packed
         self._size = 0
 

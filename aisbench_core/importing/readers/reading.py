@@ -15,11 +15,11 @@ from typing import BinaryIO
 from aisbench_core.errors import ResultError
 from aisbench_core.importing.readers import names
 from aisbench_core.importing.readers.archives import (
-    Budget,
     Files,
     Opened,
     Skipped,
     TooMuchError,
+    UnpackingBudget,
     Wanted,
     is_workbook,
     opened,
@@ -47,7 +47,7 @@ def read_stream(
     file: BinaryIO, name: str, mapping: Mapping[str, str] | None = None, zone: tzinfo = UPSTREAM_ZONE
 ) -> Results:
     """The same for an open file, which need not be seekable and stays open."""
-    return _results(opened(file, name, names.is_wanted, Budget()), name, mapping or {}, zone)
+    return _results(opened(file, name, names.is_wanted, UnpackingBudget()), name, mapping or {}, zone)
 
 
 def read_files(
@@ -69,7 +69,7 @@ def columns_of(path: Path) -> Iterator[Table | Unread]:
 
 def columns_of_stream(file: BinaryIO, name: str) -> Iterator[Table | Unread]:
     """The same for an open file."""
-    return _tables(opened(file, name, _may_hold_tables, Budget()))
+    return _tables(opened(file, name, _may_hold_tables, UnpackingBudget()))
 
 
 def _files_in(path: Path, wanted: Wanted) -> Files:

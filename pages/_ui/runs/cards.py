@@ -20,6 +20,7 @@ Colour = Literal["green", "red", "gray", "orange", "blue"]
 COLOURS: dict[RunState, Colour] = {
     RunState.COMPLETED: "green",
     RunState.FAILED: "red",
+    RunState.HELD: "orange",
     RunState.STOPPED: "gray",
     RunState.STOPPING: "orange",
 }
@@ -28,12 +29,19 @@ COLOURS: dict[RunState, Colour] = {
 MARKS = {
     RunState.COMPLETED: ":material/check_circle:",
     RunState.FAILED: ":material/cancel:",
+    RunState.HELD: ":material/approval:",
     RunState.STOPPED: ":material/stop_circle:",
     RunState.STOPPING: ":material/front_hand:",
 }
 
 # The same for a browser's tab, which shows text only.
-TAB_MARKS = {RunState.COMPLETED: "✓", RunState.FAILED: "✗", RunState.STOPPED: "■", RunState.STOPPING: "■"}
+TAB_MARKS = {
+    RunState.HELD: "⏸",
+    RunState.COMPLETED: "✓",
+    RunState.FAILED: "✗",
+    RunState.STOPPED: "■",
+    RunState.STOPPING: "■",
+}
 
 STOPPING = Dialog("stopping")  # about the id of the run to stop
 

@@ -1,0 +1,113 @@
+"""`aisbench budget`, `approve` and `decline`: what may be spent, and launches beyond it."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from aisbench_core.cli import display
+from aisbench_core.cli.core import actor, open_core
+from aisbench_core.cli.options import Group, command
+from aisbench_core.formats import money
+
+if TYPE_CHECKING:
+    from aisbench_core.model import BudgetUse, StoredBudget
+
+# Those of aisbench_core/model/budget.py, which --help does not load.
+SCOPES = ("person", "team", "everybody", "series")
+
+budget = Group("budget", help="Say how much launches may cost before somebody has to approve them.")
+
+
+@budget.command("list")
+def list_(as_json: bool) -> None:
+    """List budgets, and how much of each is used this month; of a series, by all of it.
+
+    Reserved is what active runs are expected to cost beyond what they have cost so far.
+    """
+    budgets = open_core(writing=False).budgets
+    stored, uses = budgets.all(), budgets.uses()
+    answer = {"budgets": [_answer(one) for one in stored], "uses": [_use(one) for one in uses]}
+    display.result(answer, as_json, lambda: _text(stored, uses))
+
+
+@budget.command("set")
+@click.argument("scope", type=click.Choice(SCOPES))
+@click.argument("amount", type=float)
+@click.argument("currency")
+@click.option("--name", default="", help="Of this person, team or series; else of each one without a budget by name.")
+@click.option("--allow-unknown", is_flag=True, help="Launches whose cost is not known need no approval.")
+def set_(scope: str, amount: float, currency: str, name: str, allow_unknown: bool, as_json: bool) -> None:
+    """Set a budget: of a person, of a team or of everybody for each month (UTC), or of a series for all of it.
+
+    It replaces the one of the same scope, name and currency. Launches that no budget has room for wait for `aisbench
+    approve`. Teams are groups of the sign-in.
+    """
+    answers = {
+        "scope": scope, "name": name, "amount": amount, "currency": currency, "allow_unknown": allow_unknown,
+    }  # fmt: skip
+    stored = open_core(writing=True).budgets.save(answers, actor())
+    display.result(_answer(stored), as_json, lambda: f"{_title(stored)}  {money(amount, currency)}")
+
+
+@budget.command()
+@click.argument("scope", type=click.Choice(SCOPES))
+@click.argument("currency")
+@click.option("--name", default="", help="That of this person, team or series.")
+def remove(scope: str, currency: str, name: str, as_json: bool) -> None:
+    """Remove a budget. Launches that wait already go on waiting."""
+    from aisbench_core.model import BudgetScope
+
+    removed = open_core(writing=True).budgets.remove(BudgetScope(scope), name, currency, actor())
+    display.result(_answer(removed), as_json, lambda: f"{_title(removed)}  removed")
+
+
+@command()
+@click.argument("run_id", metavar="RUN")
+def approve(run_id: str, as_json: bool) -> None:
+    """Approve a held launch: it begins now, whatever its budgets say. `aisbench runs --state held` lists them."""
+    run = open_core(writing=True).approvals.approve(run_id, actor())
+    display.result(run, as_json, lambda: f"{run.run_id}  approved")
+
+
+@command()
+@click.argument("run_id", metavar="RUN")
+@click.option("--reason", default="", help="Why, for the person who asked.")
+def decline(run_id: str, reason: str, as_json: bool) -> None:
+    """Decline a held launch: it ends as stopped, and no job is created."""
+    run = open_core(writing=True).approvals.decline(run_id, reason, actor())
+    display.result(run, as_json, lambda: f"{run.run_id}  declined")
+
+
+def _title(stored: "StoredBudget") -> str:
+    budget = stored.budget
+    return (
+        f"{budget.scope} {budget.name}".strip()
+        if budget.name or budget.scope == "everybody"
+        else f"each {budget.scope}"
+    )
+
+
+def _answer(stored: "StoredBudget") -> dict[str, object]:
+    return stored.budget.model_dump(mode="json") | {"changed_at": stored.changed_at, "changed_by": stored.changed_by}
+
+
+def _use(use: "BudgetUse") -> dict[str, object]:
+    amounts = {"spent": use.spent, "reserved": use.reserved, "left": use.left}
+    return {"scope": use.budget.scope, "name": use.subject, "currency": use.budget.currency, **amounts}
+
+
+def _text(stored: "list[StoredBudget]", uses: "list[BudgetUse]") -> str:
+    set_columns: display.Columns[StoredBudget] = {
+        "budget": _title,
+        ">amount": lambda one: money(one.budget.amount, one.budget.currency),
+        "unknown costs": lambda one: "allowed" if one.budget.allow_unknown else "held",
+        "set by": lambda one: one.changed_by,
+    }
+    use_columns: display.Columns[BudgetUse] = {
+        "used by": lambda use: f"{use.budget.scope} {use.subject}".strip(),
+        ">spent": lambda use: money(use.spent, use.budget.currency),
+        ">reserved": lambda use: money(use.reserved, use.budget.currency),
+        ">left": lambda use: money(use.left, use.budget.currency),
+    }
+    tables = [display.table_of(stored, set_columns), *([display.table_of(uses, use_columns)] if uses else [])]
+    return "\n\n".join(tables)
