@@ -8,26 +8,54 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.open.frames import OpenWarehouse
+    from aisbench_core.warehouse.open.tables import WarehouseTables
 
 __all__ = ["open_warehouse"]
 
+# As long as a server may compute before its answer begins.
+READ_SECONDS = 600.0
 
-def open_warehouse(path: str | Path | None = None) -> "OpenWarehouse":
-    """Open a results warehouse read-only, to query it as pandas DataFrames: a file, a snapshot, or the settings' own.
+
+def open_warehouse(path: str | Path | None = None, *, token: str = "") -> "OpenWarehouse":
+    """Open a results warehouse read-only, to query it as pandas DataFrames: a file, a snapshot, the settings' own, or
+    that of a server, as `https://bench.example`, with a token (default: AISBENCH_TOKEN).
 
     Close it, or use it in `with`. Safe beside a running console. Raises ConfigError when there is no such file, or
-    when the settings cannot be used."""
+    when the settings cannot be used, or without a token."""
+    from aisbench_core.warehouse.open.frames import OpenWarehouse
+
+    return OpenWarehouse(_of_server(path, token) if str(path).startswith(("http://", "https://")) else _of_disk(path))
+
+
+def _of_disk(path: str | Path | None) -> "WarehouseTables":
     from aisbench_core.errors import ConfigError
     from aisbench_core.messages import Message
     from aisbench_core.settings import load_settings
     from aisbench_core.storage import warehouse_location
-    from aisbench_core.warehouse.open.frames import OpenWarehouse
+    from aisbench_core.warehouse.open.tables import LocalTables
+    from aisbench_core.warehouse.store.reading import reader
 
     if path is None:
-        return OpenWarehouse(warehouse_location(load_settings()))
+        return LocalTables(reader(warehouse_location(load_settings())))
     if not Path(path).is_file():
         raise ConfigError(
             Message("{path} is no file", path=path),
             Message("name a warehouse or a snapshot, or nothing for the settings' warehouse"),
         )
-    return OpenWarehouse(Path(path), foreign=True)
+    return LocalTables(reader(Path(path), foreign=True))
+
+
+def _of_server(address: object, token: str) -> "WarehouseTables":
+    from aisbench_core.client.client import Client
+    from aisbench_core.client.tables import ServerTables
+    from aisbench_core.errors import ConfigError
+    from aisbench_core.messages import Message
+    from aisbench_core.settings import environment
+
+    token = token or environment().get("AISBENCH_TOKEN", "")
+    if not token:
+        raise ConfigError(
+            Message("{server} wants a token", server=address),
+            Message("give it as token=…, or set AISBENCH_TOKEN; `aisbench token create` makes one"),
+        )
+    return ServerTables(Client(str(address), token, seconds=READ_SECONDS))

@@ -5,13 +5,17 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from aisbench_core.model import (
+    CardSample,
     CollectedResult,
     Event,
     Imported,
+    JobTask,
+    Level,
     MetricSample,
     Mode,
     RankResult,
     Run,
+    RunAttempt,
     RunRecord,
     RunSpec,
     RunState,
@@ -168,4 +172,27 @@ def records(totals: Sequence[float], prefix: str = "run", **changes: object) -> 
             **changes,  # type: ignore[arg-type]  # the keywords of record()
         )
         for index, total in enumerate(totals)
+    ]
+
+
+def every_sort() -> list[RunRecord]:
+    """Records for every view but that of series."""
+    return [
+        *records([8000, 8100, 8200, 8300, 8400], "one"),
+        *records([15000, 15100], "two", node_count=2),
+        *records([100], "rehearsed", rehearsal=True, region="lab"),
+        *records([300, 500], "both", rehearsal=True),
+        record("slow", throughputs=[1000.0] * 7 + [500.0], framework_version="r1.11"),
+        record("broken", with_result=False, flavor="other"),
+        record("single", mode=Mode.SINGLE_SERVER, node_count=2),
+        imported(),
+        replace(
+            record(
+                "told",
+                samples=(MetricSample(T0, 0, "npuUtil", 93.5),),
+                events=(Event("told", T0, "console", Level.INFO, "launched", "ann"),),
+            ),
+            card_samples=(CardSample(T0, 0, 3, "power", 93.6),),
+            attempts=(RunAttempt(1, T0, last_words=("step 7",), tasks=(JobTask("worker-0", "10.0.0.1", "node-a"),)),),
+        ),
     ]

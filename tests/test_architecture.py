@@ -34,7 +34,13 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "pandas": frozenset({"aisbench_core/warehouse/open/frames.py"}),
     "openpyxl": frozenset({"aisbench_core/importing/readers"}),
     "pyarrow": frozenset(
-        {"aisbench_core/client", "aisbench_core/logs/patterns.py", "aisbench_core/warehouse", "pages"}
+        {
+            "aisbench_core/api/tables.py",
+            "aisbench_core/client",
+            "aisbench_core/logs/patterns.py",
+            "aisbench_core/warehouse",
+            "pages",
+        }
     ),
     "requests": frozenset({"aisbench_core/cloud"}),
     "urllib3": frozenset({"aisbench_core/cloud", "aisbench_core/notifications", "aisbench_core/web"}),
@@ -350,7 +356,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/errors.py": (),
     "aisbench_core/messages": (),
     "aisbench_core/chinese.py": (),
-    "aisbench_core/__init__.py": ("aisbench_core.storage", "aisbench_core.warehouse.open.frames", *BELOW),
+    "aisbench_core/__init__.py": (
+        *("aisbench_core.client", "aisbench_core.storage", "aisbench_core.warehouse.open"),
+        *("aisbench_core.warehouse.store.reading", *BELOW),
+    ),
 }
 """Each part of the product, and what it may import of the rest: these modules and what is inside them."""
 

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -24,6 +24,7 @@ from aisbench_core.api.metrics import CloudLatency, Traffic
 from aisbench_core.api.openapi import document
 from aisbench_core.api.problems import NoSuchPath, ServerBusy, SlowBody, WrongMethod, bug_response, problem_response
 from aisbench_core.api.requests import body_of, query_of, require_size, token_of
+from aisbench_core.api.streams import StreamedParts
 from aisbench_core.errors import AisbenchError, NotAllowed, TokenRefused
 from aisbench_core.messages import Message
 from aisbench_core.wiring import Core
@@ -33,7 +34,7 @@ LOG = logging.getLogger(__name__)
 THREADS = 8
 # Beyond these, who waits longer than a client's patience is told so at once.
 MOST_AT_ONCE = 32
-MOST_EXCLUSIVE = 2
+MOST_EXCLUSIVE = 4
 BODY_SECONDS = 10
 
 OPENAPI = f"{PREFIX}/openapi.json"
@@ -82,9 +83,12 @@ class ApiServer:
         adapter = TypeAdapter(endpoint.answer) if endpoint.answer else None
 
         async def respond(request: Request) -> Response:
-            with self._admitted(exclusive=endpoint.exclusive):
+            with ExitStack() as admission:
+                admission.enter_context(self._admitted(exclusive=endpoint.exclusive))
                 body = await self._body(request) if endpoint.body else b""
                 result = await self._in_thread(self._answer, endpoint, request, body)
+                if isinstance(result, StreamedParts):  # it is under way until its last part is sent
+                    result.until_sent = admission.pop_all()
                 return _response(result, adapter, request)
 
         return self._counted(respond)

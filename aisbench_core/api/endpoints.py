@@ -1,29 +1,31 @@
 """Every endpoint of the API."""
 
 from collections.abc import Sequence
+from functools import partial
 from http import HTTPStatus
 
 from aisbench_core.api import (
-    annotations,
-    explanations,
     launching,
-    preflight,
     region,
     results,
     runs,
     schedules,
     spending,
+    tables,
     tokens,
 )
 from aisbench_core.api.endpoint import Endpoint
 from aisbench_core.api.idempotency import KEY
 from aisbench_core.api.launching import LaunchRequest
+from aisbench_core.api.run import annotations, explanations, preflight
 from aisbench_core.api.series import changes, comparison, reports
 from aisbench_core.model import Engine, PoolQueue, PricedFlavor, Quota, Run
 from aisbench_core.warehouse.answers.compared import Comparison
 from aisbench_core.warehouse.exports import MEDIA_TYPES
 
 LAUNCHED = (HTTPStatus.CREATED, HTTPStatus.OK)
+
+_table = partial(Endpoint, media_type=tables.MEDIA_TYPE, exclusive=True)
 
 ENDPOINTS: Sequence[Endpoint] = (
     Endpoint("GET", "/token", "Whose token this is, and what it may do", tokens.show_token, tokens.OwnToken),
@@ -132,6 +134,16 @@ ENDPOINTS: Sequence[Endpoint] = (
         "GET", "/export", "All runs of a query as a file", results.export, query=results.ExportQuery, exclusive=True,
         media_type=", ".join(MEDIA_TYPES.values()),
     ),
+    _table("GET", "/warehouse/runs", "Runs as Arrow: `v_runs`", tables.runs, query=tables.RunFilters),
+    _table("GET", "/warehouse/leaderboard", "Leaderboard as Arrow: `v_groups`", tables.rows, query=tables.RowFilters),
+    _table("GET", "/warehouse/scaling/{run_id}", "Scaling of a run as Arrow", tables.scaling),
+    _table(
+        "GET", "/warehouse/history/{run_id}", "A run and those before it as Arrow", tables.history,
+        query=tables.HistoryQuery,
+    ),
+    _table("GET", "/warehouse/regions", "Regions with results as Arrow", tables.regions),
+    _table("GET", "/warehouse/views", "Views, columns, units as Arrow", tables.views),
+    _table("POST", "/warehouse/sql", "A SELECT over all views, as Arrow", tables.sql, body=tables.SqlRequest),
     Endpoint("GET", "/region/flavors", "Instance types", region.flavors, list[PricedFlavor], region.RegionQuery),
     Endpoint("GET", "/region/engines", "Preset images", region.engines, list[Engine], region.RegionQuery),
     Endpoint("GET", "/region/pools", "Pools, their queues", region.pools, list[PoolQueue] | None, region.RegionQuery),

@@ -7,24 +7,24 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
-
-import pyarrow as arrow
-from pyarrow import ipc
 
 from aisbench_core.errors import AisbenchError, ConfigError, Problem, SpecError
 from aisbench_core.messages import Message, verbatim
+
+if TYPE_CHECKING:
+    import pyarrow as arrow
 
 PREFIX = "/api/v1"
 TRIES = 5
 FIRST_WAIT_S = 0.5
 ENDED = ("completed", "failed", "stopped")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# Answers by which a server or a proxy before it says that trying again soon helps. 429 is a limit per hour.
+# Answers by which a server or a proxy before it says that trying again soon helps.
 _BUSY = (502, 503, 504)
 
 Json = Any
@@ -39,6 +39,11 @@ class ApiProblem(AisbenchError):
         self.status = status
         self.code = code
         self.problem = problem
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether trying again soon helps. Of those with status 429, others are about the launches of an hour."""
+        return self.status in (0, *_BUSY) or self.code == "too-many-operations"
 
 
 class Client:
@@ -77,7 +82,7 @@ class Client:
 
     def run(self, run_id: str) -> Json:
         """One run: `run`, `result` and more; imported ones have no `run`."""
-        return self.get(f"/runs/{_part(run_id)}")
+        return self.get(f"/runs/{part_of(run_id)}")
 
     def launch(self, spec: Mapping[str, Any], profile: str = "", key: str = "") -> Json:
         """Launch a run, once: also if it is tried again. `key`: a random value, to launch once over several calls."""
@@ -86,7 +91,7 @@ class Client:
 
     def stop(self, run_id: str) -> Json:
         """Request the end of a run."""
-        return self._json("POST", f"/runs/{_part(run_id)}/stop")
+        return self._json("POST", f"/runs/{part_of(run_id)}/stop")
 
     def wait(self, run_id: str, poll_seconds: float = 5.0) -> Json:
         """The run when it has ended, as `run` answers it."""
@@ -96,13 +101,13 @@ class Client:
 
     def events(self, run_id: str = "", cursor: str = "") -> Json:
         """`items` behind a cursor, of one run or of all, and `next`, the cursor for what happens later."""
-        return self.get(f"/runs/{_part(run_id)}/events" if run_id else "/events", cursor=cursor)
+        return self.get(f"/runs/{part_of(run_id)}/events" if run_id else "/events", cursor=cursor)
 
     def log(self, run_id: str, node: int = 0, start: int = 0) -> bytes:
         """The bytes of a node's log from an offset on; none if there are no more yet."""
         try:
             headers = {"Range": f"bytes={start}-"}
-            with self._send("GET", f"/runs/{_part(run_id)}/logs/{node}", None, headers) as reply:
+            with self._send("GET", f"/runs/{part_of(run_id)}/logs/{node}", None, headers) as reply:
                 return reply.read()
         except ApiProblem as problem:
             if problem.status != 416:
@@ -123,19 +128,31 @@ class Client:
         """The regression verdicts; `outcome` is that of all groups."""
         return self.get("/regress", **filters)
 
-    def table(self, **filters: Any) -> arrow.Table:
+    def table(self, **filters: Any) -> "arrow.Table":
         """All runs of a query with typed columns; `.to_pandas()` makes a DataFrame of it."""
-        with self._send("GET", _with_query("/export", {**filters, "format": "arrow"})) as reply:
-            return ipc.open_stream(reply).read_all()
+        with self.batches(with_query("/export", {**filters, "format": "arrow"})) as reader:
+            return reader.read_all()
+
+    @contextmanager
+    def batches(self, path: str, body: object = None) -> "Iterator[arrow.RecordBatchReader]":
+        """The batches of an endpoint that answers an Arrow stream; with a body it is posted."""
+        from pyarrow import ArrowException, ipc  # takes longer to load than most requests
+
+        with self._send("GET" if body is None else "POST", path, body) as reply:
+            try:
+                yield ipc.open_stream(reply)
+            except (OSError, HTTPException, ArrowException) as error:
+                message = Message("the answer of {server} ended before its end", server=self._server)
+                raise ApiProblem(message, 0, "half-answer", {}) from error
 
     def export(self, file: Path, **filters: Any) -> None:
         """The same as a file; `format` is csv unless it is named."""
-        with self._send("GET", _with_query("/export", filters)) as reply, file.open("wb") as target:
+        with self._send("GET", with_query("/export", filters)) as reply, file.open("wb") as target:
             shutil.copyfileobj(reply, target)
 
     def get(self, path: str, **query: Any) -> Any:
         """The JSON of any endpoint that reads; lists are repeated parameters."""
-        return self._json("GET", _with_query(path, query))
+        return self._json("GET", with_query(path, query))
 
     # --- HTTP -----------------------------------------------------------------------------------------------
 
@@ -158,7 +175,7 @@ class Client:
             try:
                 return self._send_once(method, path, body, headers or {})
             except ApiProblem as problem:
-                if (problem.status and problem.status not in _BUSY) or number == TRIES - 1:
+                if number == TRIES - 1 or not problem.may_pass:
                     raise
                 time.sleep(FIRST_WAIT_S * 2**number)
         raise AssertionError("the last try returns or raises")
@@ -198,13 +215,15 @@ def _problem_of(status: int, content: bytes) -> ApiProblem:
     return ApiProblem(verbatim(sentence), status, str(problem.get("code", "")), problem)
 
 
-def _part(name: str) -> str:
+def part_of(name: str) -> str:
+    """A name as a part of a path. Raises SpecError on an empty one."""
     if not name:
         raise SpecError(Message("the request"), [Problem("run_id", Message("is empty"))])
     return quote(name, safe="")
 
 
-def _with_query(path: str, query: Mapping[str, Any]) -> str:
+def with_query(path: str, query: Mapping[str, Any]) -> str:
+    """A path with the parameters that say something; lists are repeated ones."""
     given = {name: _text(value) for name, value in query.items() if value not in (None, "", (), [])}
     return f"{path}?{urlencode(given, doseq=True)}" if given else path
 

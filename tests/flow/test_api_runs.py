@@ -137,7 +137,7 @@ def test_spending_is_summed_by_currency_and_paged(program: Program, api_bench: B
     assert [problem["field"] for problem in require_problem(wrong, 422, "spec-error")["problems"]] == ["from"]
 
 
-READING = {"/preflight", "/series/plan"}
+READING = {"/preflight", "/series/plan", "/warehouse/sql"}
 """What is sent with a body, and changes nothing."""
 
 

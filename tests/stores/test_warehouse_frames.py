@@ -13,12 +13,19 @@ from aisbench_core.model import AnnotationChange, AnnotationKind
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.sorts import RUN_SORTS
 from aisbench_core.warehouse.open.frames import OpenWarehouse
+from aisbench_core.warehouse.open.tables import LocalTables
 from aisbench_core.warehouse.open.views import VIEWS
+from aisbench_core.warehouse.store.reading import reader
+from aisbench_core.warehouse.store.team import TeamLocation
 from tests import records as a
 
 
 def columns(view: str) -> list[str]:
     return [column.name for each in VIEWS if each.name == view for column in each.columns]
+
+
+def opened_at(location: Path | TeamLocation) -> OpenWarehouse:
+    return OpenWarehouse(LocalTables(reader(location)))
 
 
 @pytest.fixture
@@ -40,7 +47,7 @@ def with_runs(warehouse: Warehouse) -> Warehouse:
 
 
 def test_the_board_and_the_runs_are_those_of_the_pages(filled: Warehouse) -> None:
-    with OpenWarehouse(filled.location) as opened:
+    with opened_at(filled.location) as opened:
         board = opened.leaderboard()
         runs = opened.runs(node_counts=1, framework_versions=["r1.10"])
         everything = opened.runs(include_invalid=True, limit=3)
@@ -65,7 +72,7 @@ def test_the_board_and_the_runs_are_those_of_the_pages(filled: Warehouse) -> Non
 
 def test_runs_are_sorted_by_what_lists_of_runs_are_sorted_by(filled: Warehouse) -> None:
     query = BoardQuery("cn-north-9", include_invalid=True)
-    with OpenWarehouse(filled.location) as opened:
+    with opened_at(filled.location) as opened:
         fastest = opened.runs(sort="throughput", limit=2)
         after = opened.runs(sort="throughput", descending=False, limit=2, offset=1)
         invalid = opened.runs(validity="incomplete")
@@ -84,7 +91,7 @@ def test_runs_are_sorted_by_what_lists_of_runs_are_sorted_by(filled: Warehouse) 
 def test_cards_scaling_history_and_sql(warehouse: Warehouse) -> None:
     filled = with_runs(warehouse)
     later = a.record("later", throughputs=[1010.0] * 8, created_at=a.T0 + timedelta(days=1))
-    with OpenWarehouse(filled.location) as opened:
+    with opened_at(filled.location) as opened:
         ranks = opened.ranks("two-0")
         scaling = opened.scaling("one-0")
         history = opened.history("one-0")
@@ -110,7 +117,7 @@ def test_a_filter_that_does_not_exist_and_a_region_that_is_not_said_are_named(fi
     filled.record(a.record("elsewhere", region="cn-east-3"))
     filled.annotations.add("old-0", [AnnotationChange(a.T0, "ann", AnnotationKind.TAG, "tuned")], None)
 
-    with OpenWarehouse(filled.location) as opened:
+    with opened_at(filled.location) as opened:
         with pytest.raises(SpecError, match="model: must be one of region, models"):
             opened.runs(model="x")
         with pytest.raises(SpecError, match=r"ruleset_id: must be one of region, models"):
@@ -126,7 +133,7 @@ def test_a_filter_that_does_not_exist_and_a_region_that_is_not_said_are_named(fi
 
 
 def test_a_warehouse_without_runs_answers_with_empty_frames(tmp_path: Path) -> None:
-    with OpenWarehouse(tmp_path / "none.duckdb") as opened:
+    with opened_at(tmp_path / "none.duckdb") as opened:
         assert opened.leaderboard().empty
         assert list(opened.runs().columns) == columns("v_runs")
         assert opened.regions().empty
@@ -153,7 +160,7 @@ def test_a_series_is_told_row_by_row_with_all_its_statistics(filled: Warehouse) 
         made = a.record(f"of-series-{number}", throughputs=[total / 8] * 8)
         filled.record(replace(made, run=replace(made.run, series_id="s-1", series_index=number + 1)))
 
-    with OpenWarehouse(filled.location) as opened:
+    with opened_at(filled.location) as opened:
         told = opened.series("s-1")
         nothing = opened.series("s-2")
 

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from aisbench_core.model import CardSample, Event, JobTask, Level, MetricSample, Mode, RunAttempt, RunRecord
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.open.queries import Query, executed
@@ -21,33 +20,11 @@ from tests.team_warehouse import TeamWarehouse
 OTHER_NAMES = {"best_at": "best_at_utc", "latest_at": "latest_at_utc"}
 
 
-def every_sort() -> list[RunRecord]:
-    return [
-        *a.records([8000, 8100, 8200, 8300, 8400], "one"),
-        *a.records([15000, 15100], "two", node_count=2),
-        *a.records([100], "rehearsed", rehearsal=True, region="lab"),
-        *a.records([300, 500], "both", rehearsal=True),
-        a.record("slow", throughputs=[1000.0] * 7 + [500.0], framework_version="r1.11"),
-        a.record("broken", with_result=False, flavor="other"),
-        a.record("single", mode=Mode.SINGLE_SERVER, node_count=2),
-        a.imported(),
-        replace(
-            a.record(
-                "told",
-                samples=(MetricSample(a.T0, 0, "npuUtil", 93.5),),
-                events=(Event("told", a.T0, "console", Level.INFO, "launched", "ann"),),
-            ),
-            card_samples=(CardSample(a.T0, 0, 3, "power", 93.6),),
-            attempts=(RunAttempt(1, a.T0, last_words=("step 7",), tasks=(JobTask("worker-0", "10.0.0.1", "node-a"),)),),
-        ),
-    ]
-
-
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Warehouse:
     """A file with runs of every sort."""
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
-    warehouse.record_many(every_sort())
+    warehouse.record_many(a.every_sort())
     return warehouse
 
 
@@ -192,7 +169,7 @@ def test_every_view_has_the_columns_that_its_document_names(reading: Reader) -> 
 
 @pytest.mark.postgres
 def test_a_teams_warehouse_tells_the_same(team: TeamWarehouse, reading: Reader) -> None:
-    team.open().record_many(every_sort())
+    team.open().record_many(a.every_sort())
     theirs = reader(team.location, 60.0)
 
     for view in VIEWS:

@@ -40,7 +40,13 @@ PATH = re.compile(r"(aisbench_core|pages|tests|docs|workloads|\.ci|\.streamlit)/
 EXAMPLES = ("workloads/my_", ".streamlit/secrets.toml")
 """What documents name although a fresh clone does not hold it: you make it."""
 
-OTHER_VARIABLES = {"AISBENCH_SETTINGS", "AISBENCH_DEBUG", "AISBENCH_RUN_ID", "AISBENCH_MODELARTS_WHEEL"} | {
+OTHER_VARIABLES = {
+    "AISBENCH_SETTINGS",
+    "AISBENCH_DEBUG",
+    "AISBENCH_RUN_ID",
+    "AISBENCH_MODELARTS_WHEEL",
+    "AISBENCH_TOKEN",
+} | {
     f"AISBENCH_{key}"
     for key in (
         "AK",

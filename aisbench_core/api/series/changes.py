@@ -9,9 +9,9 @@ from pydantic import Field
 
 from aisbench_core.access.server_files import require_open_files
 from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall
-from aisbench_core.api.findings import FindingReport, report_of
 from aisbench_core.api.idempotency import KEY, launch_token, require_same
 from aisbench_core.api.launching import ProfileName
+from aisbench_core.api.run.findings import FindingReport, report_of
 from aisbench_core.api.series.reports import SeriesDetails, details_of
 from aisbench_core.messages import Message
 from aisbench_core.model import Frozen, RunSpec, Scalar, SeriesPlan

@@ -180,14 +180,28 @@ def too_slow(seconds: float) -> QueryError:
 
 
 @contextlib.contextmanager
+def read_within(cur: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
+    """A context for queries of ours whose rows are read in batches; None: without a time limit.
+
+    Raises QueryError when it takes longer, and WarehouseError when rows cannot be read."""
+    limit = _limited(cur, seconds, time.monotonic() + seconds) if seconds else contextlib.nullcontext()
+    with _translated(""), limit:
+        yield
+
+
+@contextlib.contextmanager
 def _translated(sql: str) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
         raise _translation(error, sql) from error
+    except OSError as error:  # so Arrow says what DuckDB said while rows are fetched in batches
+        if not str(error).startswith('{"exception_type"'):
+            raise
+        raise _translation(error, sql) from error
 
 
-def _translation(error: duckdb.Error, sql: str) -> QueryError | WarehouseError:
+def _translation(error: duckdb.Error | OSError, sql: str) -> QueryError | WarehouseError:
     """Our error for one of DuckDB's, whose text is JSON behind a prefix (`errors_as_json`)."""
     try:
         fields = json.loads(str(error)[str(error).index("{") :])

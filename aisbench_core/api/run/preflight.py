@@ -8,8 +8,8 @@ from pydantic import Field
 
 from aisbench_core.access.server_files import require_open_files
 from aisbench_core.api.endpoint import ApiCall
-from aisbench_core.api.findings import FindingReport, report_of
 from aisbench_core.api.launching import LaunchRequest
+from aisbench_core.api.run.findings import FindingReport, report_of
 from aisbench_core.model import Level, RunSpec
 from aisbench_core.preflight.fixes import fixed
 from aisbench_core.preflight.rule import subject_of
