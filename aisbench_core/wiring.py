@@ -87,7 +87,7 @@ class Core:
         self.audit = Audit(ledger, settings.keep_audit_days, clock)
         self.people = People(ledger, clock)
         self.sessions = Sessions(settings, self.people, clock)
-        self.tokens = Tokens(TokenLedger(ledger), clock, self.people.is_revoked)
+        self.tokens = Tokens(TokenLedger(ledger), clock, self.people.role_of)
         self.warehouse = warehouse
         self.operations = Operations(settings.data_dir, settings.operations_at_once)
         self.exports = Exports(warehouse, self.operations, settings.export_most_runs)

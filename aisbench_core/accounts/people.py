@@ -79,6 +79,11 @@ class People:
         person = self.find(name)
         return person is not None and person.revoked
 
+    def role_of(self, name: str) -> Role | None:
+        """Somebody's role now; None if nobody of that name is known. Raises SignedOut if the access was revoked."""
+        person = self.find(name)
+        return _active(person).role if person else None
+
     @permitted
     def all(self, actor: Actor) -> list[Person]:  # noqa: ARG002  # the guard's
         """Everybody, by name."""

@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
-from aisbench_core.errors import AisbenchError, NotAllowed, TokenNotFound, TokenRefused
+from aisbench_core.errors import AisbenchError, NotAllowed, SignedOut, TokenNotFound, TokenRefused
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, Role
 from aisbench_core.running.ledger_tokens import TokenLedger
@@ -24,11 +24,13 @@ REFUSED = Message("this token opens nothing: it is misspelt, or of another conso
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Tokens of this console. Threads may share it. `is_revoked`: whether a person's access was revoked."""
+    """Tokens of this console. Threads may share it. `role_of`: a person's role now, None for whom nobody knows.
+
+    It raises SignedOut for somebody whose access was revoked."""
 
     ledger: TokenLedger
     clock: Clock
-    is_revoked: Callable[[str], bool]
+    role_of: Callable[[str], Role | None]
 
     @permitted
     def create(self, request: TokenRequest, actor: Actor) -> tuple[Token, TokenText]:
@@ -61,20 +63,27 @@ class Tokens:
         return self.ledger.starting_with(found[0].token_id)[0]
 
     def authenticate(self, text: str) -> Token:
-        """The token of a text that a program sent. Raises TokenRefused, which says why only to who has the secret."""
+        """The token of a text that a program sent, with the role that it has now.
+
+        Raises TokenRefused, which says why only to who has the secret."""
         sent = TokenText.parse(text)
         stored = self.ledger.get(sent.token_id) if sent else None
         if sent is None or stored is None or not sent.matches(stored[1]):
             raise TokenRefused(REFUSED, Message("`aisbench token create` makes a new one"))
         self._require_active(stored[0])
-        self._record_use(stored[0])
-        return stored[0]
+        token = replace(stored[0], role=self._role_now(stored[0]))
+        self._record_use(token)
+        return token
+
+    def _role_now(self, token: Token) -> Role:
+        """The least of its role and those that the person in whose name it acts and the one who made it have now."""
+        try:
+            roles = (self.role_of(name) for name in (token.name, token.created_by))
+            return min((token.role, *(role for role in roles if role)), key=list(Role).index)
+        except SignedOut as error:
+            raise TokenRefused(error.message, Message("ask an admin for access")) from None
 
     def _require_active(self, token: Token) -> None:
-        if self.is_revoked(token.name):
-            raise TokenRefused(
-                Message("the access of {who} was revoked", who=token.name), Message("ask an admin for access")
-            )
         hint = Message("`aisbench token create` makes a new one")
         match token.state(self.clock()):
             case TokenState.EXPIRED:

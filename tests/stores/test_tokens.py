@@ -51,7 +51,7 @@ def tokens(tmp_path: Path, watch: Hands) -> Tokens:
 def tokens_in(folder: Path, watch: Callable[[], datetime]) -> Tokens:
     """Tokens in a folder, where people may be known, too."""
     ledger = Ledger(folder / "ledger.sqlite3")
-    return Tokens(TokenLedger(ledger), watch, People(ledger, watch).is_revoked)
+    return Tokens(TokenLedger(ledger), watch, People(ledger, watch).role_of)
 
 
 def files_in(folder: Path) -> Iterator[bytes]:
@@ -172,6 +172,38 @@ def test_whoever_loses_access_loses_it_for_every_token_too(tokens: Tokens, watch
     assert tokens.authenticate(cis).name == "ci"
     people.set_role("bob", Role.VIEWER, TESTER)
     assert tokens.authenticate(bobs).name == "bob"
+
+
+def test_a_token_has_no_higher_role_than_its_person_has_now(tokens: Tokens, watch: Hands, tmp_path: Path) -> None:
+    people = People(Ledger(tmp_path / "data" / "ledger.sqlite3"), watch)
+    people.set_role("bob", Role.LEAD, TESTER)
+    text = tokens.create(TokenRequest(name="bob", role=Role.ENGINEER), TESTER)[1].plain
+    roles = [tokens.authenticate(text).role]
+
+    for role in (Role.VIEWER, Role.ENGINEER, Role.ADMIN):
+        people.set_role("bob", role, TESTER)
+        roles.append(tokens.authenticate(text).role)
+
+    assert roles == [Role.ENGINEER, Role.VIEWER, Role.ENGINEER, Role.ENGINEER]
+    assert tokens.all()[0].role is Role.ENGINEER, "a promotion gives back what was chosen"
+
+
+def test_a_token_for_a_program_ends_with_the_rights_of_who_made_it(
+    tokens: Tokens, watch: Hands, tmp_path: Path
+) -> None:
+    people = People(Ledger(tmp_path / "data" / "ledger.sqlite3"), watch)
+    people.set_role("root", Role.ADMIN, TESTER)
+    admin = people.set_role("ann", Role.ADMIN, TESTER).acting(WayIn.CONSOLE)
+    text = tokens.create(TokenRequest(name="ci", role=Role.ADMIN), admin)[1].plain
+    assert tokens.authenticate(text).role is Role.ADMIN
+
+    people.set_role("ann", Role.ENGINEER, TESTER)
+    demoted = tokens.authenticate(text)
+    people.revoke("ann", TESTER)
+
+    assert demoted.actor == Actor("ci", frozenset({Role.VIEWER, Role.ENGINEER}), WayIn.API)
+    with pytest.raises(TokenRefused, match="the access of ann was revoked"):
+        tokens.authenticate(text)
 
 
 def test_a_use_is_stored_once_a_minute(tokens: Tokens, watch: Hands) -> None:
