@@ -19,7 +19,7 @@ run: $(INSTALLED) ## set up, start the console and a sandbox region beside it, p
 
 # Files go out in their order: those of the browser, which follow each other in one, and at the end the small ones of
 # tests/unit, so that both processes end together. Each program that a test starts is read as compiled, wherever we are.
-test: $(INSTALLED_TEST) pdf browser postgres ## set up and run the tests, in a real browser too
+test: $(INSTALLED_TEST) pdf browser postgres oidc ## set up and run the tests, in a real browser too
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not torch and not frameworks" --ignore tests/bench --ignore tests/reliability
 
 # torch alone is pinned without a hash, since each index serves another build of it (for CPUs or some CUDA), and its NVIDIA
@@ -68,13 +68,14 @@ lock: ## write requirements/*.lock anew, after a change of constraints.txt or py
 	compile build requirements/build.in; \
 	compile torch --constraint constraints.txt requirements/torch.in; \
 	compile mlflow tests/bench/mlflow.txt; \
+	compile oidc tests/oidc/provider_mock.txt; \
 	for name in run:--extra=pdf,search test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
 		compile $${name%%:*} --constraint constraints.txt $$listed $$(echo $${name#*:} | sed 's/,/ --extra=/g') pyproject.toml; \
 		listed="$$listed $$(sed -n 's/^\([^ =]*\)==[^;]*$$/--no-emit-package=\1/p' requirements/$${name%%:*}.lock | tr '\n' ' ')"; \
 	done
 
 clean: ## remove what set-up made; data/ stays
-	rm -rf .venv .bench build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .bench .oidc build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: browser
 browser:
@@ -85,6 +86,26 @@ browser:
 		echo "the browser tests need chromium on the PATH: install your system's package (Debian: apt-get install chromium)" >&2; \
 		exit 1; \
 	fi
+
+# Providers that sign people in, for the tests of OpenID Connect: one in Python, one in JavaScript.
+.PHONY: oidc
+oidc: .oidc/mock/bin/oidc-provider-mock .oidc/node/node_modules/.package-lock.json
+
+.oidc/mock/bin/oidc-provider-mock: requirements/oidc.lock
+	@$(PYTHON) -m venv .oidc/mock && .oidc/mock/bin/pip install --quiet --disable-pip-version-check --only-binary :all: \
+		--require-hashes --requirement requirements/oidc.lock && touch $@
+
+.oidc/node/node_modules/.package-lock.json: tests/oidc/package.json tests/oidc/package-lock.json
+	@command -v npm >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing Node.js for the tests of sign-in"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq nodejs npm >/dev/null; \
+	else \
+		echo "the tests of sign-in need Node.js 20 or newer with npm: install your system's packages" \
+			"(Debian: apt-get install nodejs npm)" >&2; \
+		exit 1; \
+	fi
+	@mkdir -p .oidc/node && cp tests/oidc/package.json tests/oidc/package-lock.json .oidc/node/
+	@cd .oidc/node && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.package-lock.json
 
 .PHONY: pdf
 # WeasyPrint draws with the system's libraries. It warns when one is missing, and a warning is a failure in the tests.

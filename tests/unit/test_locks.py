@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from tests.source_tree import HOME
 
 LOCKS = HOME / "requirements"
-NAMES = ("build", "run", "test", "bench", "frameworks", "mlflow", "torch")
+NAMES = ("build", "run", "test", "bench", "frameworks", "mlflow", "oidc", "torch")
 LOCK_OF_EXTRA = {
     "pdf": "run",
     "search": "run",
@@ -56,8 +56,8 @@ def listed(path: Path) -> dict[str, str]:
 
 
 def covering(lock: str) -> dict[str, str]:
-    """What is installed when a lock is: every lock but these two adds to the one of `make run`."""
-    return pins(lock) if lock in ("build", "mlflow") else pins("run") | pins(lock)
+    """What is installed when a lock is: every lock but these three adds to the one of `make run`."""
+    return pins(lock) if lock in ("build", "mlflow", "oidc") else pins("run") | pins(lock)
 
 
 def pinned_here(*names: str) -> dict[str, str]:
@@ -88,6 +88,7 @@ def test_locks_and_constraints_pin_the_same_versions() -> None:
 
     assert locked == {name: pinned for name, pinned in constraints.items() if name not in WITHOUT_HASH}
     assert pins("mlflow") == listed(HOME / "tests/bench/mlflow.txt")
+    assert pins("oidc") == listed(HOME / "tests/oidc/provider_mock.txt")
 
 
 def test_the_locks_hold_all_that_pyproject_asks_for() -> None:
