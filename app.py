@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from streamlit.runtime import get_instance
 from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
 
+from aisbench_core.access.identity import Identity
 from aisbench_core.api.app import ApiServer
 from aisbench_core.api.mounting import ApiMiddleware
 from aisbench_core.private_files import private_umask
@@ -23,11 +24,12 @@ from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require
 from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
 from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity
 from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
+from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, open_door
 from aisbench_core.web.security_headers import SecurityHeaders
 from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
 from aisbench_core.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
-from pages._ui.shell.core import person_of, tensorboards
+from pages._ui.shell.core import person_of, shared_core, tensorboards
 from pages._ui.shell.errors import show_script_error
 
 
@@ -48,6 +50,15 @@ def identity() -> ProxyIdentity | None:
     """Who says who somebody is, by the settings."""
     people = open_core().people
     return proxy_identity(load_settings(), environment(), people.is_revoked)
+
+
+def sign_in_door() -> SignInDoor | None:
+    """Who signs people in, by the settings."""
+    settings = load_settings()
+    if settings.identity is not Identity.OIDC:
+        return None
+    address = str(st.get_option("server.address") or "")
+    return open_door(settings, address, shared_core().sign_ins)
 
 
 @cache
@@ -84,6 +95,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     door = front_door()
     require_permission(door.names.address, door.network)
     identity()
+    sign_in_door()
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
     print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
     with private_umask(), open_core().following.in_background(), closing(uploads()), closing(tensorboards()):
@@ -99,6 +111,7 @@ app = st.App(
         Middleware(FrontDoorMiddleware, front_door=front_door),
         Middleware(ApiMiddleware, create_api=api),
         Middleware(IdentityMiddleware, create_identity=identity),
+        Middleware(SignInMiddleware, create_door=sign_in_door),
         Middleware(TensorBoardProxy, port_of=lambda token: tensorboards().port_of(token)),
         Middleware(BrowserCookie),
         Middleware(LogDownloadMiddleware, log_files=log_files),

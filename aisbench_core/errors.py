@@ -103,6 +103,10 @@ class SignedOut(AisbenchError):
     """A session has ended, or its person's access was revoked."""
 
 
+class SignInFailed(AisbenchError):
+    """The provider did not sign somebody in, or what it says of them cannot be used."""
+
+
 class PersonNotFound(AisbenchError):
     """Nobody of that name has signed in or been given a role."""
 

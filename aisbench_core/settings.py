@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pydantic import AfterValidator, ConfigDict, Field, SecretStr
 
-from aisbench_core.access.identity import HEADER_NAME, Identity, Network, checked, networks, roles
+from aisbench_core.access.identity import HEADER_NAME, ISSUER, Identity, Network, checked, networks, roles
 from aisbench_core.documents import Address, parse, parse_private, read_private, read_yaml
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
@@ -70,15 +70,20 @@ class Settings(Frozen):
     identity_groups_header: Annotated[str, Field(pattern=HEADER_NAME, description="Its header with the groups.")] = (
         "X-Forwarded-Groups"
     )
+    oidc_issuer: Annotated[str, Field(pattern=ISSUER, description="The provider, as its metadata names it.")] = ""
+    oidc_client_id: Annotated[str, Field(description="The console's id at the provider.")] = ""
+    oidc_scopes: Annotated[str, Field(pattern=r"(^| )openid( |$)", description="What it is asked for.")] = (
+        "openid profile email"
+    )
+    oidc_name_claim: Annotated[str, Field(min_length=1, description="Claim with the name.")] = "preferred_username"
+    oidc_groups_claim: Annotated[str, Field(min_length=1, description="Claim with the groups.")] = "groups"
     group_roles: Annotated[
         str,
         AfterValidator(checked(roles)),
         Field(description="Roles of groups, such as lab-admins=admin, perf=engineer."),
     ] = ""
-    session_idle_minutes: Annotated[
-        int, Field(ge=1, le=10080, description="An open page that nobody uses ends after this.")
-    ] = 480
-    session_hours: Annotated[int, Field(ge=1, le=168, description="An open page ends after this.")] = 24
+    session_idle_minutes: Annotated[int, Field(ge=1, le=10080, description="An idle session ends after this.")] = 480
+    session_hours: Annotated[int, Field(ge=1, le=168, description="A session ends after this.")] = 24
     public_url: str = Field(
         default="", pattern=r"^(https?://[^/\s]+/?)?$", description="Address behind a reverse proxy."
     )
@@ -165,7 +170,7 @@ class Settings(Frozen):
 
     @property
     def roles_of_groups(self) -> Mapping[str, Role]:
-        """The role that each group of the proxy's gives."""
+        """The role that each group of the sign-in gives."""
         return roles(self.group_roles)
 
     @property
@@ -347,11 +352,27 @@ def find_password(settings: Settings, store: str, environment: Mapping[str, str]
     """PostgreSQL's password of a team's `ledger` or `warehouse`: `AISBENCH_<STORE>_PASSWORD`, or in the credentials.
 
     Empty when there is neither: PostgreSQL's own client may know it. Raises ConfigError if others can read the file."""
-    environ = os.environ if environment is None else environment
-    stored: Any = environ.get(f"AISBENCH_{store.upper()}_PASSWORD", "")
+    return _secret(settings, f"AISBENCH_{store.upper()}_PASSWORD", store, "password", environment)
+
+
+def find_client_secret(settings: Settings, environment: Mapping[str, str] | None = None) -> SecretStr:
+    """The console's secret at the OpenID Connect provider: `AISBENCH_OIDC_CLIENT_SECRET`, or `oidc` in the credentials.
+
+    Raises ConfigError without one, or if others can read the file."""
+    if not (found := _secret(settings, "AISBENCH_OIDC_CLIENT_SECRET", "oidc", "client_secret", environment)):
+        raise ConfigError(
+            Message("identity: oidc needs the client secret that the provider gave to the console"),
+            Message("set AISBENCH_OIDC_CLIENT_SECRET, or write it to data/credentials.yaml with mode 0600"),
+        )
+    return SecretStr(found)
+
+
+def _secret(settings: Settings, variable: str, section: str, key: str, environment: Mapping[str, str] | None) -> str:
+    """A variable, or a key of a section of the credentials; empty when there is neither."""
+    stored: Any = (os.environ if environment is None else environment).get(variable, "")
     if not stored and settings.credentials_path.exists():
-        section = read_private(settings.credentials_path).get(store)
-        stored = section.get("password", "") if isinstance(section, dict) else ""
+        found = read_private(settings.credentials_path).get(section)
+        stored = found.get(key, "") if isinstance(found, dict) else ""
     return str(stored)
 
 

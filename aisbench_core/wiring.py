@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from aisbench_core.access.guard import record_with
 from aisbench_core.access.operations import Operations
 from aisbench_core.accounts.audit import Audit
+from aisbench_core.accounts.identities import Identities
 from aisbench_core.accounts.people import People
 from aisbench_core.accounts.sessions import Sessions
+from aisbench_core.accounts.sign_ins import SignIns
 from aisbench_core.annotations import AnnotationService
 from aisbench_core.authoring.software import SoftwarePackages
 from aisbench_core.authoring.workloads import Workloads
@@ -87,6 +89,7 @@ class Core:
         self.audit = Audit(ledger, settings.keep_audit_days, clock)
         self.people = People(ledger, clock)
         self.sessions = Sessions(settings, self.people, clock)
+        self.sign_ins = SignIns(self.sessions, self.people, Identities(ledger))
         self.tokens = Tokens(TokenLedger(ledger), clock, self.people.role_of)
         self.warehouse = warehouse
         self.operations = Operations(settings.data_dir, settings.operations_at_once)

@@ -42,7 +42,8 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
             "pages",
         }
     ),
-    "requests": frozenset({"aisbench_core/cloud"}),
+    **dict.fromkeys(("authlib", "itsdangerous", "joserfc"), frozenset({"aisbench_core/web/oidc"})),
+    "requests": frozenset({"aisbench_core/cloud", "aisbench_core/web/oidc"}),
     "urllib3": frozenset({"aisbench_core/cloud", "aisbench_core/notifications", "aisbench_core/web"}),
     "weasyprint": frozenset({"aisbench_core/report"}),
     "xlsxwriter": frozenset({"aisbench_core/warehouse"}),
@@ -62,9 +63,11 @@ EVERYWHERE = ("aisbench_core.messages",)
 """Sentences are said in every part."""
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
-    "app.py": tuple(f"aisbench_core.{name}" for name in ("api", "private_files", "settings", "web", "wiring")),
+    "app.py": tuple(
+        f"aisbench_core.{name}" for name in ("access.identity", "api", "private_files", "settings", "web", "wiring")
+    ),
     "pages": (
-        *("aisbench_core.access.audit_entry", "aisbench_core.access.permissions"),
+        *(f"aisbench_core.access.{name}" for name in ("audit_entry", "identity", "permissions")),
         *(f"aisbench_core.accounts.{name}" for name in ("audit", "audit_table", "people", "sessions")),
         "aisbench_core.preflight.fixes",
         "aisbench_core.authoring.manifest",
@@ -100,7 +103,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.warehouse.records.saved", "aisbench_core.warehouse.answers.sorts"),
         *("aisbench_core.warehouse.spending.answers", "aisbench_core.warehouse.spending.totals"),
         "aisbench_core.warehouse.values",
-        *(f"aisbench_core.web.{name}" for name in ("addresses", "front_door", "uploads")),
+        *(f"aisbench_core.web.{name}" for name in ("addresses", "front_door", "oidc.session_cookie", "uploads")),
         "aisbench_core.wiring",
     ),
     "aisbench_core/cli": (
@@ -268,7 +271,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/logs": ("aisbench_core.logs", *BELOW),
     "aisbench_core/results": ("aisbench_core.cloud.ports", "aisbench_core.results", *BELOW),
-    "aisbench_core/web": ("aisbench_core.logs.archive", "aisbench_core.logs.reading", "aisbench_core.web", *BELOW),
+    "aisbench_core/web": (
+        *("aisbench_core.accounts", "aisbench_core.logs.archive", "aisbench_core.logs.reading", "aisbench_core.web"),
+        *BELOW,
+    ),
     "aisbench_core/preflight": (
         "aisbench_core.authoring",
         *("aisbench_core.cloud.ports", "aisbench_core.concurrent_checks", "aisbench_core.job_secrets"),

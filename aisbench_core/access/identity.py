@@ -8,16 +8,21 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Role
 from aisbench_core.value_errors import refusal
 
+LOOPBACK = r"(127\.0\.0\.1|localhost|\[::1\])"
+ISSUER = rf"^(https://[^\s?#]+|http://{LOOPBACK}(:\d{{1,5}})?(/[^\s?#]*)?)?$"
+"""What a provider calls itself. Without TLS only on this machine: anybody on the way could sign in as anybody."""
+
 HEADER_NAME = r"^[A-Za-z][A-Za-z0-9-]{0,63}$"
 
 Network = IPv4Network | IPv6Network
 
 
 class Identity(StrEnum):
-    """Who says who somebody is: nobody, or a reverse proxy."""
+    """Who says who somebody is: nobody, a reverse proxy, or an OpenID Connect provider."""
 
     NONE = "none"
     PROXY = "proxy"
+    OIDC = "oidc"
 
 
 def networks(text: str) -> tuple[Network, ...]:

@@ -96,6 +96,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Budgets.remove": Permission("budget.remove", A, "decides what may be spent without an approval"),
     "People.set_role": Permission("person.set_role", A, "decides who may do what"),
     "People.revoke": Permission("person.revoke", A, "decides who may do what"),
+    "People.release": Permission("person.release", A, "decides who may sign in under a name"),
     "People.all": Permission("person.list", A, "names everybody", is_change=False),
     "Audit.entries": Permission("audit.read", A, "says what everybody did", is_change=False),
     "Audit.count": Permission("audit.count", A, "says what everybody did", is_change=False),

@@ -94,7 +94,7 @@ class People:
         """Give a role, also to somebody who has not signed in yet or whose access was revoked.
 
         Raises SpecError for an invalid name, or if no admin would be left."""
-        _check_name(person)
+        check_name(person)
         now = self._clock()
         with self._ledger.transaction() as con:
             before = _row(con, person)
@@ -120,8 +120,18 @@ class People:
             _require_admin(con, before)
         return after
 
+    @permitted
+    def release(self, person: str, actor: Actor) -> None:  # noqa: ARG002  # the guard's
+        """Let another account of the provider sign in under a name. Raises PersonNotFound if it belongs to none."""
+        with self._ledger.transaction() as con:
+            if not con.execute("delete from identities where name = ?", [person]).rowcount:
+                raise PersonNotFound(
+                    Message("no account of a provider has the name {name!r}", name=person),
+                    Message("`aisbench people list` lists everybody"),
+                )
+
     def _seen(self, name: str, group_role: Role | None, now: datetime) -> Person:
-        _check_name(name)
+        check_name(name)
         with self._ledger.transaction() as con:
             start = _row(con, name) or Person(name, None, group_role, now, now)
             person = replace(start, group_role=group_role, last_seen_at=now)
@@ -138,7 +148,8 @@ def _active(person: Person) -> Person:
     return person
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise SpecError for a name that cannot be told from others."""
     if not name.isprintable() or not name.strip() or name != name.strip() or len(name) > MOST_LETTERS:
         problem = Message("must have 1 to {most} printable characters, and no space at either end", most=MOST_LETTERS)
         raise SpecError(Message("the person"), [Problem("name", problem, repr(name)[:MOST_LETTERS])])

@@ -1,6 +1,7 @@
 """Sessions of people who signed in: each is checked whenever a page calls the core."""
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -16,7 +17,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A person's open page. It lives in this process, never in the browser; a reload begins another one."""
+    """A person's session. It lives in this process, never in the browser. Behind a proxy each open page has its own."""
 
     name: str
     began_at: datetime
@@ -40,13 +41,18 @@ class Sessions:
         """A session of somebody whom the proxy named, with groups that commas separate.
 
         Raises SignedOut if the access was revoked, or nobody was named."""
-        name, known = name.strip(), self._settings.roles_of_groups
-        if not name:
+        if not name.strip():
             raise SignedOut(Message("the proxy named nobody"), Message("sign in there, then reload the page"))
-        roles = [known[group.strip()] for group in groups.split(",") if group.strip() in known]
+        return self.begin_as(name.strip(), [group.strip() for group in groups.split(",")])
+
+    def begin_as(self, name: str, groups: Iterable[str]) -> Session:
+        """A session of somebody of known name and groups. Raises SignedOut if the access was revoked."""
+        known = self._settings.roles_of_groups
+        roles = [known[group] for group in groups if group in known]
         person = self._people.sign_in(name, max(roles, key=list(ROLES).index) if roles else None)
-        LOG.info("%s signed in through the proxy, as %s", person.name, person.role)
-        return Session(person.name, self._clock(), self._clock())
+        LOG.info("%s signed in, as %s", person.name, person.role)
+        now = self._clock()
+        return Session(person.name, now, now)
 
     def checked(self, session: Session, *, active: bool) -> Session:
         """The session as of now; `active`: whether the person did something, no timer. Raises SignedOut after its end.

@@ -8,7 +8,7 @@ from aisbench_core.messages import Message
 from aisbench_core.running.stores.connection import LedgerConnection
 
 # One more with every change of what follows; ledgers of 1 to 10 are of development versions.
-VERSION = 12
+VERSION = 13
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -69,6 +69,9 @@ TABLES = {
     # `role` is what an admin gave, `group_role` what the groups of the last sign-in give.
     "people": "name text primary key, role text not null, group_role text not null, first_seen_at text not null,"
     " last_seen_at text not null, changed_at text, changed_by text not null, revoked integer not null",
+    # Which account of a provider each name belongs to, from the first sign-in on.
+    "identities": "issuer text not null, subject text not null, name text not null unique,"
+    " primary key (issuer, subject)",
 }
 
 INDEXES = {

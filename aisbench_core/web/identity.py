@@ -12,6 +12,7 @@ from functools import cached_property
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from aisbench_core.access.identity import Identity
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.settings import Settings
@@ -58,10 +59,10 @@ class ProxyIdentity:
 def proxy_identity(
     settings: Settings, variables: Mapping[str, str], is_revoked: Callable[[str], bool]
 ) -> ProxyIdentity | None:
-    """The identity that the settings ask for; None for a console without sign-in.
+    """The identity that the settings ask for; None for a console without a proxy that signs people in.
 
     Raises ConfigError if no proxy is named, or if uvicorn would replace the address of a connection by what it says."""
-    if not settings.needs_sign_in:
+    if settings.identity is not Identity.PROXY:
         return None
     if not settings.proxy_networks:
         raise ConfigError(

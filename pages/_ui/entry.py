@@ -1,6 +1,7 @@
 """The script of every visit: the language, the menu, the follower's state, and then the page."""
 
 from contextlib import suppress
+from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -8,7 +9,7 @@ import streamlit as st
 from aisbench_core.private_files import require_writable
 from pages._ui.layout import install_layout, scripts
 from pages._ui.search import show_search, show_search_button
-from pages._ui.shell.core import core, default_language, ended_session
+from pages._ui.shell.core import can_sign_out, core, default_language, ended_session
 from pages._ui.shell.errors import PageEnd, errors_shown, show_sentence
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
@@ -37,6 +38,11 @@ def show_menu() -> None:
                 link(page, t(f"menu.{page.stem}"), {}, help_text=t(f"menu.{page.stem}_help"))
 
 
+def show_way_back() -> None:
+    """A link to this very page, in whose place a browser without a session gets the sign-in."""
+    st.html(f'<a href="{escape(st.context.url or "/")}">{escape(t("menu.sign_in"))}</a>')
+
+
 def start() -> None:
     """Lead on to Home."""
     go(HOME, {})
@@ -50,6 +56,8 @@ with errors_shown():
     choose_language(default_language())
     if error := ended_session():
         show_sentence(error)
+        if can_sign_out():
+            show_way_back()
         st.stop()
 page = st.navigation(every_page(), position="hidden")
 title_tab(page.title)

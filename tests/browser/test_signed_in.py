@@ -9,20 +9,17 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.model import Role
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import TESTER
+from tests.browser import stories
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.reverse_proxy import ADDRESS, COOKIE, ReverseProxy
 from tests.browser.visit import OpenWindow, Visit
 from tests.sandbox_process import SandboxProcess
-
-OUT_MS = 60_000
-"""Within this time a revoked person is out of an open page."""
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -103,23 +100,8 @@ def test_a_viewer_launches_by_no_page_link_or_stale_tab(
 
     visit.open("/configure")  # the deep link that was asked for
     expect(visit.page).to_have_url(f"{proxy.url}/configure")
-    expect(visit.page.get_by_text("Signed in: vic, viewer")).to_be_visible()
-    expect(visit.keyed("launch").get_by_role("button")).to_be_disabled()
 
-    core.people.set_role("vic", Role.ENGINEER, TESTER)
-    visit.reload()
-    visit.keyed("launch").get_by_role("button").click()
-    confirm = visit.keyed("launch-yes").get_by_role("button")
-    expect(confirm).to_be_enabled()
-    before = core.ledger.count()
-    core.people.set_role("vic", Role.VIEWER, TESTER)
-    confirm.click()  # in a tab that still shows what an engineer may do
-
-    expect(visit.page.get_by_text("needs the role engineer, and vic has viewer")).to_be_visible()
-    assert core.ledger.count() == before
-    refusals = core.audit.entries(AuditQuery(who="vic", outcome="refused"), TESTER)
-    assert [(entry.act.change, entry.act.role) for entry in refusals] == [("run.launch", "viewer")]
-    assert visit.troubles() == []
+    stories.launches_by_no_page_link_or_stale_tab(visit, core, "vic")
 
 
 def test_an_engineer_by_group_launches_and_is_named(
@@ -127,10 +109,7 @@ def test_an_engineer_by_group_launches_and_is_named(
 ) -> None:
     visit = enter(window, proxy, console, "eve")
 
-    run_id = visit.launch_draft()
-
-    assert core.ledger.get(run_id).created_by == "eve"
-    core.runs.stop(run_id, TESTER)
+    stories.launches_and_is_named(visit, core, "eve")
 
 
 def test_whoever_is_revoked_is_out_of_an_open_page_within_a_minute(
@@ -140,13 +119,7 @@ def test_whoever_is_revoked_is_out_of_an_open_page_within_a_minute(
     visit = enter(window, proxy, console, "max")
     visit.open("/runs")
 
-    core.people.revoke("max", TESTER)  # the page is not touched any more
-
-    expect(visit.page.get_by_text("the access of max was revoked")).to_be_visible(timeout=OUT_MS)
-    expect(visit.page.get_by_role("heading", level=1)).to_have_count(0)
-    answer = visit.page.goto(f"{proxy.url}/runs")
-    assert answer
-    assert answer.status == 403
+    stories.is_out_of_an_open_page_within_a_minute(visit, core, "max")
 
 
 def test_whoever_is_signed_in_downloads_results(

@@ -198,6 +198,11 @@ class Visit:
         said = self._console.said[self._said_before :]
         return self._errors + elsewhere + ([said] if "Traceback" in said else [])
 
+    def forgive(self) -> None:
+        """What the window asked and heard so far is no trouble: it was at another server."""
+        self._requested.clear()
+        self._errors.clear()
+
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not ASKED_BELOW_A_PAGE.search(message.location.get("url", "")):
             self._errors.append(f"{message.text} ({message.location.get('url')})")

@@ -164,7 +164,7 @@ def test_a_sign_in_is_in_the_log_with_its_role(core: Core, caplog: pytest.LogCap
 
     core.sessions.begin("ann", "")
 
-    assert "ann signed in through the proxy, as lead" in caplog.messages
+    assert "ann signed in, as lead" in caplog.messages
 
 
 # --- sessions --------------------------------------------------------------------------------------------------
@@ -221,7 +221,10 @@ def test_a_proxy_that_names_nobody_begins_no_session(core: Core) -> None:
         ("GROUP_ROLES", "perf"),
         ("TRUSTED_PROXIES", "proxy.example.com"),
         ("TRUSTED_PROXIES", "10.0.0.1/8"),
-        ("IDENTITY", "oidc"),
+        ("IDENTITY", "ldap"),
+        ("OIDC_ISSUER", "http://id.example.org"),
+        ("OIDC_ISSUER", "https://id.example.org?x=1"),
+        ("OIDC_SCOPES", "profile"),
         ("IDENTITY_USER_HEADER", "X Forwarded"),
         ("SESSION_IDLE_MINUTES", "0"),
     ],

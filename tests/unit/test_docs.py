@@ -10,6 +10,7 @@ import pytest
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from aisbench_core.access.identity import ISSUER
 from aisbench_core.cli import main
 from aisbench_core.settings import HOME, Profile, Settings, load_settings
 from tests.source_tree import path_of
@@ -31,6 +32,8 @@ WORDS = {
     "^(en|zh)$": "`en` or `zh`",
     r"^(https?://[^/\s]+/?)?$": "`https://name`, with the port if not the default",
     "^[A-Za-z][A-Za-z0-9-]{0,63}$": "the name of a header",
+    ISSUER: "an `https` address; `http` on this machine only",
+    "(^| )openid( |$)": "scopes with spaces between them, `openid` among them",
     "^[a-z0-9][a-z0-9_-]{0,39}$": "up to 40 of `a-z`, `0-9`, `-`, `_`",
     "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$": "3 to 63 of `a-z`, `0-9`, `-`, `.`",
 }
@@ -54,6 +57,7 @@ OTHER_VARIABLES = {
         "SECURITY_TOKEN",
         "LEDGER_PASSWORD",
         "WAREHOUSE_PASSWORD",
+        "OIDC_CLIENT_SECRET",
         "NOTIFY",
         "SECRET_HF_TOKEN",
         "SECRET",

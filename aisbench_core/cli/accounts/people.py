@@ -52,6 +52,17 @@ def revoke(name: str, yes: bool, as_json: bool) -> None:
     display.result(_answer(person), as_json, lambda: f"{person.name}  revoked")
 
 
+@people.command()
+@click.argument("name")
+def release(name: str, as_json: bool) -> None:
+    """Let another account of the OpenID Connect provider sign in under a name, with its role and runs.
+
+    Needed when a provider was replaced. The next account that signs in with the name gets it.
+    """
+    open_core(writing=True).people.release(name, actor())
+    display.result({"name": name}, as_json, lambda: f"{name}  released")
+
+
 COLUMNS: "display.Columns[Person]" = {
     "name": lambda one: one.name,
     "role": lambda one: "revoked" if one.revoked else str(one.role),

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.runtime import get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from aisbench_core.access.identity import Identity
 from aisbench_core.access.permissions import PERMISSIONS, ROLES, has_role
 from aisbench_core.accounts.people import Person
 from aisbench_core.accounts.sessions import Session
@@ -17,6 +18,7 @@ from aisbench_core.errors import SignedOut
 from aisbench_core.model import Actor, WayIn, local_actor
 from aisbench_core.tensorboards import TensorBoards
 from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.web.oidc.session_cookie import session_id_in
 from aisbench_core.wiring import Core, open_core
 from pages._ui.shell.words import t
 
@@ -35,23 +37,24 @@ SESSION = "session of the person"
 # Names by Streamlit's ids of open pages, for requests beside their connections.
 _PERSONS: dict[str, str] = {}
 
-_BORROWED: ContextVar[Session | None] = ContextVar("session of a pressed download button", default=None)
+_BORROWED: ContextVar[Callable[[], Session] | None] = ContextVar("session of a pressed download button", default=None)
 
 
 @st.cache_resource(show_spinner=False)
-def _opened() -> Core:
+def shared_core() -> Core:
+    """The core itself; pages use `core`, which asks who they are."""
     return open_core()
 
 
 def core() -> Core:
     """The core, for who may use it. Any call raises SignedOut once the session has ended or the access was revoked."""
     signed_in()
-    return _opened()
+    return shared_core()
 
 
 def default_language() -> str:
     """The settings' language, for what is shown before and after a session."""
-    return _opened().settings.language
+    return shared_core().settings.language
 
 
 @cache
@@ -62,26 +65,23 @@ def tensorboards() -> TensorBoards:
 
 def signed_in() -> Person | None:
     """Who uses the page; None for a console without sign-in. Raises SignedOut."""
-    opened = _opened()
-    if not opened.sessions.needs_sign_in:
+    used = shared_core()
+    if not used.sessions.needs_sign_in:
         return None
     if borrowed := _BORROWED.get():
-        opened.sessions.checked(borrowed, active=True)
-        return ledger_of(opened, opened.people.current, borrowed.name)
-    if SESSION not in st.session_state:
-        st.session_state[SESSION] = _begun(opened)
-    # Read once for all calls until the ledger changes; a page calls the core some hundred times.
-    person = ledger_of(opened, opened.people.current, st.session_state[SESSION].name)
-    st.session_state[SESSION] = opened.sessions.checked(st.session_state[SESSION], active=not is_timer())
-    return person
+        return _current(used, borrowed())
+    if used.settings.identity is Identity.PROXY and SESSION not in st.session_state:
+        _remember(_begun(used))
+    _remember(_check()(active=not is_timer()))
+    return _current(used, st.session_state[SESSION])
 
 
 def at_click(content: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
     """The content of a download button: it is written in a thread without the browser's session, and for its person."""
-    session: Session | None = st.session_state.get(SESSION)
+    check = partial(_check(), active=True) if shared_core().sessions.needs_sign_in else None
 
     def written() -> R:
-        token = _BORROWED.set(session)
+        token = _BORROWED.set(check)
         try:
             return content(*args, **kwargs)
         finally:
@@ -90,14 +90,43 @@ def at_click(content: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Call
     return written
 
 
-def _begun(opened: Core) -> Session:
+def sign_out() -> None:
+    """End the session of this browser, on all its pages."""
+    shared_core().sign_ins.end(session_id_in(st.context.cookies))
+
+
+def can_sign_out() -> bool:
+    """Whether the session is the console's own: behind a proxy, people sign out there."""
+    return shared_core().settings.identity is Identity.OIDC
+
+
+def _check() -> Callable[..., Session]:
+    """What gives the session as of now, or raises SignedOut: with OpenID Connect the browser's, else the page's."""
+    used = shared_core()
+    if used.settings.identity is Identity.OIDC:
+        return partial(used.sign_ins.checked, session_id_in(st.context.cookies))
+    return partial(used.sessions.checked, st.session_state[SESSION])
+
+
+def _current(used: Core, session: Session) -> Person:
+    """Read once for all calls until the ledger changes; a page calls the core some hundred times."""
+    return ledger_of(used, used.people.current, session.name)
+
+
+def _begun(used: Core) -> Session:
     """The session of whom the proxy named when the browser connected; web/identity.py has checked the proxy."""
-    headers, settings = st.context.headers, opened.settings
+    headers, settings = st.context.headers, used.settings
     groups = headers.get(settings.identity_groups_header) or ""
-    session = opened.sessions.begin(headers.get(settings.identity_user_header) or "", groups)
-    if context := get_script_run_ctx():
+    return used.sessions.begin(headers.get(settings.identity_user_header) or "", groups)
+
+
+def _remember(session: Session) -> None:
+    """Keep the session beside the page, and who it is for requests beside the page's connection."""
+    earlier: Session | None = st.session_state.get(SESSION)
+    st.session_state[SESSION] = session
+    context = get_script_run_ctx()
+    if context and (earlier is None or earlier.name != session.name):
         _note_person(context.session_id, session.name)
-    return session
 
 
 def _note_person(page: str, name: str) -> None:
@@ -177,9 +206,9 @@ def ledger_answer(query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R
     return ledger_of(core(), query, *args, **kwargs)
 
 
-def ledger_of(opened: Core, query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+def ledger_of(used: Core, query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """The same of an opened core, before anybody has signed in."""
-    revision = opened.ledger.revision()
+    revision = used.ledger.revision()
     if revision is None:
         return query(*args, **kwargs)
     answer: R = _ledger_answer(revision, query, *args, **kwargs)  # type: ignore[arg-type]  # lru_cache takes any hashable

@@ -6,7 +6,7 @@ from streamlit.delta_generator import DeltaGenerator
 from aisbench_core.access.permissions import ROLES
 from aisbench_core.private_files import is_read_only
 from pages._ui.configure.first_draft import profile_in_url
-from pages._ui.shell.core import core, ended_session, is_timer, ledger_answer, signed_in
+from pages._ui.shell.core import can_sign_out, core, ended_session, is_timer, ledger_answer, sign_out, signed_in
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
@@ -62,6 +62,8 @@ def show_processes() -> None:
     with errors_shown():
         if person := signed_in():
             st.caption(t("menu.signed_in", who=plain(person.name), role=t.message(ROLES[person.role])))
+            if can_sign_out():
+                st.button(t("menu.sign_out"), key="sign-out", icon=":material/logout:", on_click=sign_out)
         profile = profile_in_url()
         if profile and core().regions.is_down_here(profile):
             st.warning(t("menu.region_down", profile=plain(profile)), icon=":material/cloud_off:")

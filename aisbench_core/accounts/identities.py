@@ -1,0 +1,61 @@
+"""Which account of an OpenID Connect provider each name belongs to.
+
+Issuer and subject say who somebody is; the name, which a provider may let people choose, is what others read and what
+owns runs. So the first account with a name keeps it, whatever the provider calls it or anybody else later.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+
+from aisbench_core.accounts.people import check_name
+from aisbench_core.errors import SignInFailed
+from aisbench_core.messages import Message
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.stores.connection import LedgerConnection
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Whom a provider signed in."""
+
+    issuer: str
+    subject: str
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+class Identities:
+    """The names of accounts."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def name_of(self, account: Account) -> str:
+        """The name under which an account acts: that of its first sign-in.
+
+        Raises SignInFailed if another account has it, or one that looks alike; SpecError for an invalid name."""
+        check_name(account.name)
+        with self._ledger.transaction() as con:
+            query = "select name from identities where issuer = ? and subject = ?"
+            if known := con.execute(query, [account.issuer, account.subject]).fetchone():
+                return str(known["name"])
+            _require_free(con, account.name)
+            con.execute("insert into identities values (?, ?, ?)", [account.issuer, account.subject, account.name])
+        return account.name
+
+
+def _require_free(con: LedgerConnection, name: str) -> None:
+    """Refuse names of other accounts, and those that only a close look tells from a known one."""
+    owned = {str(row["name"]) for row in con.execute("select name from identities")}
+    # Somebody who was given a role before the first sign-in has a name, and no account yet.
+    waiting = {str(row["name"]) for row in con.execute("select name from people")} - {name}
+    alike = [other for other in sorted(owned | waiting) if _folded(other) == _folded(name)]
+    if alike:
+        raise SignInFailed(
+            Message("the name {name} belongs to another account here: {other}", name=name, other=alike[0]),
+            Message("ask an admin: `aisbench people release` lets another account have a name"),
+        )
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()

@@ -1,0 +1,1 @@
+"""Signs people in with an OpenID Connect provider, before any request reaches Streamlit."""

@@ -1,0 +1,176 @@
+"""A console whose people sign in at an OpenID Connect provider; the same story for two that others wrote."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from aisbench_core.model import Role
+from aisbench_core.settings import Settings
+from aisbench_core.wiring import Core, open_core
+from tests.actors import TESTER
+from tests.browser import stories
+from tests.browser.conftest import QUICK
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.visit import OpenWindow, Visit
+from tests.oidc.providers import CLIENT_ID, SECRET, STYLES, NodeProvider, OidcProvider, PythonProvider
+from tests.sandbox_process import SandboxProcess
+
+PEOPLE = {
+    f"subject-{name}": {"preferred_username": name, "groups": groups}
+    for name, groups in {"vic": [], "eve": ["perf"], "max": [], "ann": []}.items()
+} | {"subject-impostor": {"preferred_username": "eve", "groups": []}}
+
+DEEP_LINK = "/leaderboard?lang=en&sort=duration"
+
+
+@pytest.fixture(scope="module", params=[PythonProvider, NodeProvider], ids=lambda kind: kind.name)
+def provider(request: pytest.FixtureRequest) -> Iterator[OidcProvider]:
+    """A provider, which `console` starts."""
+    provider: OidcProvider = request.param(PEOPLE)
+    yield provider
+    provider.stop()
+
+
+@pytest.fixture(scope="module")
+def console(
+    region: SandboxProcess, provider: OidcProvider, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ConsoleProcess]:
+    """A console that the provider knows, with a folder of its own beside the sandbox's."""
+    data_dir = tmp_path_factory.mktemp("oidc")
+    (data_dir / "sandbox").symlink_to(region.data_dir)
+    oidc = {"oidc_issuer": provider.issuer, "oidc_client_id": CLIENT_ID, "oidc_client_secret": SECRET}
+    process = ConsoleProcess(data_dir, {"identity": "oidc", "group_roles": "perf=engineer", **oidc, **QUICK})
+    provider.start(process.url)
+    process.resume()
+    yield process
+    assert SECRET not in process.said
+    process.stop()
+
+
+@pytest.fixture
+def core(console: ConsoleProcess) -> Core:
+    """The console's core in a shell of its machine."""
+    return open_core(Settings(data_dir=console.data_dir))
+
+
+def sign_in(visit: Visit, provider: OidcProvider, name: str, path: str = "/runs") -> None:
+    """Ask for a page, and get it after the sign-in at the provider."""
+    visit.page.route(STYLES, lambda route: route.abort())
+    visit.page.goto(visit.url(path))
+    visit.page.get_by_role("link", name="Sign in").click()
+    provider.sign_in(visit.page, f"subject-{name}")
+    visit.settle()
+    visit.forgive()
+
+
+def test_without_sign_in_there_is_a_link_to_the_provider_and_nothing_else(
+    console: ConsoleProcess, window: OpenWindow
+) -> None:
+    visit = window(console)
+
+    answer = visit.page.goto(visit.url(DEEP_LINK))
+
+    assert answer
+    assert answer.status == 401
+    assert visit.page.locator("a, button, input, script").count() == 1
+    assert visit.page.context.cookies() == []
+
+
+def test_whoever_signs_in_is_where_they_wanted_to_be(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
+) -> None:
+    visit = window(console)
+
+    sign_in(visit, provider, "ann", DEEP_LINK)
+
+    expect(visit.page).to_have_url(visit.url(DEEP_LINK))
+    expect(visit.page.get_by_text("Signed in: ann, viewer")).to_be_visible()
+    (cookie,) = [each for each in visit.page.context.cookies() if each["name"] == "aisbench_session"]
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["expires"]) == (True, "Lax", -1)
+    assert visit.troubles() == []
+
+
+def test_a_viewer_launches_by_no_page_link_or_stale_tab(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
+) -> None:
+    visit = window(console)
+    sign_in(visit, provider, "vic", "/configure")
+
+    stories.launches_by_no_page_link_or_stale_tab(visit, core, "vic")
+
+
+def test_an_engineer_by_group_launches_and_is_named(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
+) -> None:
+    visit = window(console)
+    sign_in(visit, provider, "eve")
+
+    stories.launches_and_is_named(visit, core, "eve")
+
+
+def test_another_account_of_the_same_name_is_not_let_in(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
+) -> None:
+    first, second = window(console), window(console, width=1000)
+    sign_in(first, provider, "eve")
+    _ask(second.page, second.url("/runs"))
+
+    provider.sign_in(second.page, "subject-impostor")
+
+    expect(second.page.get_by_role("alert")).to_contain_text("the name eve belongs to another account")
+    assert [each for each in second.page.context.cookies() if each["name"] == "aisbench_session"] == []
+
+
+def test_whoever_is_revoked_is_out_of_an_open_page_within_a_minute(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
+) -> None:
+    core.people.set_role("max", Role.LEAD, TESTER)
+    visit = window(console)
+    sign_in(visit, provider, "max")
+
+    stories.is_out_of_an_open_page_within_a_minute(visit, core, "max")
+
+
+def test_after_signing_out_every_tab_is_out_and_the_provider_has_to_ask_again(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
+) -> None:
+    visit = window(console)
+    sign_in(visit, provider, "ann")
+    other = visit.page.context.new_page()
+    other.goto(visit.url("/leaderboard"))
+    expect(other.get_by_role("heading", level=1)).to_be_visible()
+
+    visit.page.get_by_role("button", name="Sign out").click()
+
+    for page in (visit.page, other):
+        expect(page.get_by_text("you are signed out")).to_be_visible(timeout=stories.OUT_MS)
+    other.close()
+    visit.page.get_by_role("link", name="Sign in").click()
+    visit.page.get_by_role("heading", name="Sign in to AISBench Console").wait_for()
+    with visit.page.expect_request(re.compile(r".*prompt=login.*")):
+        visit.page.get_by_role("link", name="Sign in").click()
+    provider.sign_in(visit.page, "subject-ann")  # a provider that knew her would have led on without asking
+    visit.settle()
+
+
+def test_who_refuses_is_told_so_and_can_try_again(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
+) -> None:
+    visit = window(console)
+    _ask(visit.page, visit.url(DEEP_LINK))
+
+    provider.deny(visit.page)
+
+    expect(visit.page.get_by_role("alert")).to_have_text("access was denied at the provider")
+    visit.page.get_by_role("link", name="Sign in").click()
+    provider.sign_in(visit.page, "subject-ann")
+    visit.settle()
+    expect(visit.page).to_have_url(visit.url(DEEP_LINK if provider.refuses_with_state else "/home"))
+
+
+def _ask(page: Page, address: str) -> None:
+    page.route(STYLES, lambda route: route.abort())
+    page.goto(address)
+    page.get_by_role("link", name="Sign in").click()

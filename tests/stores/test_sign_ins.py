@@ -1,0 +1,143 @@
+"""People whom an OpenID Connect provider signed in: whose name is whose, and how long a session is open."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.access.identity import Identity
+from aisbench_core.accounts.identities import Account
+from aisbench_core.accounts.sign_ins import Whose
+from aisbench_core.errors import NotAllowed, PersonNotFound, SignedOut, SignInFailed
+from aisbench_core.model import Role, WayIn
+from aisbench_core.settings import Settings
+from aisbench_core.wiring import Core, open_core
+from tests.actors import TESTER
+from tests.stores.test_people import Hands
+
+ISSUER = "https://id.example.org"
+ANN = Account(ISSUER, "s-ann", "ann", ("perf",))
+
+
+@pytest.fixture
+def clock() -> Hands:
+    return Hands()
+
+
+@pytest.fixture
+def core(tmp_path: Path, clock: Hands) -> Core:
+    settings = Settings(
+        data_dir=tmp_path / "data", identity=Identity.OIDC, group_roles="perf=engineer",
+        session_idle_minutes=30, session_hours=8,
+    )  # fmt: skip
+    return open_core(settings, clock)
+
+
+# --- names ------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_is_that_of_the_first_sign_in_whatever_the_provider_says_later(core: Core) -> None:
+    core.sign_ins.begin(ANN)
+    session = core.sign_ins.begin(Account(ISSUER, "s-ann", "root", ()))
+
+    assert core.sign_ins.whose(session) == Whose("ann")
+    assert core.people.find("root") is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Account(ISSUER, "s-eve", "ann"),
+        Account("https://evil.example", "s-ann", "ann"),
+        Account(ISSUER, "s-eve", "Ann"),
+        Account(ISSUER, "s-eve", "\uff41nn"),
+    ],
+)
+def test_another_account_gets_neither_a_known_name_nor_one_that_looks_like_it(core: Core, other: Account) -> None:
+    core.sign_ins.begin(ANN)
+
+    with pytest.raises(SignInFailed, match="belongs to another account here: ann"):
+        core.sign_ins.begin(other)
+
+    assert core.people.current("ann").role is Role.ENGINEER  # the groups of the other one changed nothing
+
+
+def test_a_role_that_was_given_before_the_first_sign_in_waits_for_exactly_that_name(core: Core) -> None:
+    core.people.set_role("ann", Role.LEAD, TESTER)
+
+    with pytest.raises(SignInFailed, match="belongs to another account"):
+        core.sign_ins.begin(Account(ISSUER, "s-eve", "ANN"))
+    core.sign_ins.begin(ANN)
+
+    assert core.people.current("ann").role is Role.LEAD
+
+
+def test_an_admin_releases_a_name_for_another_account(core: Core) -> None:
+    core.sign_ins.begin(ANN)
+    moved = Account("https://new.example.org", "7", "ann")
+
+    core.people.release("ann", TESTER)
+
+    assert core.sign_ins.whose(core.sign_ins.begin(moved)) == Whose("ann")
+    with pytest.raises(SignInFailed):
+        core.sign_ins.begin(ANN)
+    with pytest.raises(PersonNotFound, match="no account of a provider has the name 'eve'"):
+        core.people.release("eve", TESTER)
+
+
+def test_nobody_else_releases_names(core: Core) -> None:
+    core.sign_ins.begin(ANN)
+    lead = core.people.set_role("eve", Role.LEAD, TESTER).acting(WayIn.CONSOLE)
+
+    with pytest.raises(NotAllowed):
+        core.people.release("ann", lead)
+
+
+# --- sessions ---------------------------------------------------------------------------------------------------
+
+
+def test_a_session_ends_when_nobody_uses_any_of_its_pages(core: Core, clock: Hands) -> None:
+    session = core.sign_ins.begin(ANN)
+    for _ in range(3):
+        clock.now += timedelta(minutes=29)
+        core.sign_ins.checked(session, active=True)
+    for _ in range(2):
+        clock.now += timedelta(minutes=16)  # timers of open pages are no use
+        last = core.sign_ins.whose(session)
+
+    assert last == Whose()
+    with pytest.raises(SignedOut):
+        core.sign_ins.checked(session, active=True)
+
+
+def test_a_session_ends_however_much_it_is_used(core: Core, clock: Hands) -> None:
+    session = core.sign_ins.begin(ANN)
+    for _ in range(16):
+        clock.now += timedelta(minutes=30)
+        core.sign_ins.checked(session, active=True)
+    clock.now += timedelta(minutes=1)
+
+    with pytest.raises(SignedOut, match="the session of ann has ended"):
+        core.sign_ins.checked(session, active=True)
+
+
+def test_signing_out_ends_one_browser_and_revoking_all(core: Core) -> None:
+    desk, laptop = core.sign_ins.begin(ANN), core.sign_ins.begin(ANN)
+
+    core.sign_ins.end(desk)
+
+    assert (core.sign_ins.whose(desk), core.sign_ins.whose(laptop)) == (Whose(), Whose("ann"))
+    core.people.revoke("ann", TESTER)
+    assert core.sign_ins.whose(laptop) == Whose(is_revoked=True)
+    core.people.set_role("ann", Role.VIEWER, TESTER)
+    assert core.sign_ins.whose(laptop) == Whose()  # it does not come back
+
+
+def test_sessions_that_ended_are_forgotten(core: Core, clock: Hands) -> None:
+    for _ in range(50):
+        core.sign_ins.begin(ANN)
+    clock.now += timedelta(hours=1)
+
+    core.sign_ins.begin(ANN)
+
+    assert len(core.sign_ins) == 1
