@@ -2,10 +2,27 @@
 
 import base64
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Field
 
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
+from aisbench_core.model import Frozen
+
+T = TypeVar("T")
+
+MOST = 500
+Limit = Annotated[int, Field(ge=1, le=MOST, description="Items of a page.")]
+Cursor = Annotated[str, Field(max_length=400, description="`next` of the page before; empty: the first page.")]
+
+
+class PageQuery(Frozen):
+    """Which page."""
+
+    limit: Limit = 100
+    cursor: Cursor = ""
 
 
 def cursor_of(*position: str | int) -> str:
@@ -25,3 +42,10 @@ def position_of(cursor: str, *kinds: type) -> tuple[Any, ...]:
         )
         raise SpecError(Message("the query"), [problem])
     return tuple(position)
+
+
+def page_of(found: Sequence[T], query: PageQuery) -> tuple[Sequence[T], str | None]:
+    """A page of what is known whole, and the cursor of the next one; None after the last."""
+    (start,) = position_of(query.cursor, int) if query.cursor else (0,)
+    end = max(0, start) + query.limit
+    return found[max(0, start) : end], cursor_of(end) if end < len(found) else None

@@ -14,12 +14,13 @@ from aisbench_core.api import (
     tables,
     tokens,
 )
+from aisbench_core.api.cursors import PageQuery
 from aisbench_core.api.endpoint import Endpoint
 from aisbench_core.api.idempotency import KEY
 from aisbench_core.api.launching import LaunchRequest
 from aisbench_core.api.run import annotations, explanations, preflight
 from aisbench_core.api.series import changes, comparison, reports
-from aisbench_core.model import Engine, PoolQueue, PricedFlavor, Quota, Run
+from aisbench_core.model import Run
 from aisbench_core.warehouse.answers.compared import Comparison
 from aisbench_core.warehouse.exports import MEDIA_TYPES
 
@@ -57,14 +58,14 @@ ENDPOINTS: Sequence[Endpoint] = (
         "POST", "/runs/{run_id}/tags", "Add and remove tags", annotations.tag, annotations.RunAnnotations,
         body=annotations.TagsRequest,
     ),
-    Endpoint("GET", "/runs/{run_id}/events", "Events of a run", runs.run_events, runs.EventPage, runs.EventsQuery),
-    Endpoint("GET", "/runs/{run_id}/logs", "Nodes with a log, and its size", runs.list_logs, list[runs.LogSize]),
+    Endpoint("GET", "/runs/{run_id}/events", "Events of a run", runs.run_events, runs.EventPage, PageQuery),
+    Endpoint("GET", "/runs/{run_id}/logs", "Nodes with a log, its size", runs.list_logs, runs.LogListing, PageQuery),
     Endpoint(
         "GET", "/runs/{run_id}/logs/{node:int}", "A node's log, whole or a range of bytes", runs.read_log,
         media_type="application/octet-stream", headers=(runs.RANGE,),
         statuses=(HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE),
     ),
-    Endpoint("GET", "/events", "Events of all runs and series", runs.all_events, runs.EventPage, runs.EventsQuery),
+    Endpoint("GET", "/events", "Events of all runs and series", runs.all_events, runs.EventPage, PageQuery),
     Endpoint(
         "POST", "/preflight", "Check a spec: findings, fixes, cost", preflight.preflight, preflight.PreflightReport,
         body=preflight.PreflightRequest,
@@ -144,8 +145,8 @@ ENDPOINTS: Sequence[Endpoint] = (
     _table("GET", "/warehouse/regions", "Regions with results as Arrow", tables.regions),
     _table("GET", "/warehouse/views", "Views, columns, units as Arrow", tables.views),
     _table("POST", "/warehouse/sql", "A SELECT over all views, as Arrow", tables.sql, body=tables.SqlRequest),
-    Endpoint("GET", "/region/flavors", "Instance types", region.flavors, list[PricedFlavor], region.RegionQuery),
-    Endpoint("GET", "/region/engines", "Preset images", region.engines, list[Engine], region.RegionQuery),
-    Endpoint("GET", "/region/pools", "Pools, their queues", region.pools, list[PoolQueue] | None, region.RegionQuery),
-    Endpoint("GET", "/region/quotas", "Quotas", region.quotas, list[Quota] | None, region.RegionQuery),
+    Endpoint("GET", "/region/flavors", "Instance types", region.flavors, region.FlavorListing, region.RegionQuery),
+    Endpoint("GET", "/region/engines", "Preset images", region.engines, region.EngineListing, region.RegionQuery),
+    Endpoint("GET", "/region/pools", "Pools, their queues", region.pools, region.PoolListing, region.RegionQuery),
+    Endpoint("GET", "/region/quotas", "Quotas", region.quotas, region.QuotaListing, region.RegionQuery),
 )  # fmt: skip

@@ -8,9 +8,8 @@ from typing import IO, Annotated
 from pydantic import Field
 from starlette.responses import StreamingResponse
 
-from aisbench_core.api.cursors import cursor_of, position_of
+from aisbench_core.api.cursors import Cursor, Limit, PageQuery, cursor_of, page_of, position_of
 from aisbench_core.api.endpoint import ApiCall
-from aisbench_core.api.runs import Cursor, Limit
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Frozen, Origin
@@ -64,8 +63,8 @@ class CompareQuery(Frozen):
     )
 
 
-class RegressQuery(BenchmarkQuery):
-    """What is tested against what."""
+class RegressQuery(BenchmarkQuery, PageQuery):
+    """What is tested against what, and which page of the verdicts."""
 
     by: Annotated[VersionField | None, Field(description="What a version is; default: the first that differs.")] = None
     baseline: Annotated[tuple[Name, ...], Field(description="A version or the id of a run; default: as marked.")] = ()
@@ -92,14 +91,15 @@ class Leaderboard:
 
 @dataclass(frozen=True, slots=True)
 class GroupRegressions:
-    """The verdicts on the groups, the worst first; `outcome` is that of all."""
+    """The verdicts on the groups, the worst first; `outcome`, `tests` and `total` are those of all pages."""
 
     region: str
     rehearsal: bool
     outcome: Outcome
     tests: int
     total: int
-    groups: Sequence[TrendVerdict]
+    items: Sequence[TrendVerdict]
+    next: str | None
 
 
 def leaderboard(call: ApiCall) -> Leaderboard:
@@ -130,7 +130,8 @@ def regress(call: ApiCall) -> GroupRegressions:
     query: RegressQuery = call.query
     chosen = _board_query(call, query)
     found = call.core.warehouse.regressions(chosen, query.by, query.baseline)
-    return GroupRegressions(chosen.region, found.rehearsal, found.outcome, found.tests, found.total, found.groups)
+    page, following = page_of(found.groups, query)
+    return GroupRegressions(chosen.region, found.rehearsal, found.outcome, found.tests, found.total, page, following)
 
 
 def export(call: ApiCall) -> StreamingResponse:

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
-from aisbench_core.api.cursors import cursor_of, position_of
+from aisbench_core.api.cursors import Cursor, Limit, PageQuery, cursor_of, page_of, position_of
 from aisbench_core.api.endpoint import ApiCall, RequestHeader
 from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.logs.archive import parts
@@ -19,10 +19,6 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Event, Frozen, Level, Progress, Run, RunState
 from aisbench_core.running.ledger import as_text
 from aisbench_core.warehouse.values import RunRow
-
-MOST = 500
-Limit = Annotated[int, Field(ge=1, le=MOST, description="Items of a page.")]
-Cursor = Annotated[str, Field(max_length=400, description="`next` of the page before; empty: the first page.")]
 
 RANGE = RequestHeader("Range", r"^bytes=(\d{0,15})-(\d{0,15})$", required=False)
 
@@ -33,13 +29,6 @@ class RunsQuery(Frozen):
     state: Annotated[tuple[RunState, ...], Field(description="Only runs in one of these states.")] = ()
     text: Annotated[str, Field(max_length=200, description="Searched in id, job, workload, author and detail.")] = ""
     limit: Limit = 50
-    cursor: Cursor = ""
-
-
-class EventsQuery(Frozen):
-    """Which page of events."""
-
-    limit: Limit = 100
     cursor: Cursor = ""
 
 
@@ -90,7 +79,15 @@ class LogSize:
     """The log of one node, as far as it was fetched."""
 
     node: int
-    size: int
+    size: Annotated[int, Field(description="Bytes.")]
+
+
+@dataclass(frozen=True, slots=True)
+class LogListing:
+    """The nodes that have a log. `next` is null on the last page."""
+
+    items: Sequence[LogSize]
+    next: str | None
 
 
 def list_runs(call: ApiCall) -> RunListing:
@@ -129,7 +126,7 @@ def all_events(call: ApiCall) -> EventPage:
 
 
 def _events(call: ApiCall, run_id: str) -> EventPage:
-    query: EventsQuery = call.query
+    query: PageQuery = call.query
     (after,) = position_of(query.cursor, int) if query.cursor else (0,)
     found = call.core.ledger.events_after(after, query.limit, run_id)
     return EventPage([_reported(number, event) for number, event in found], cursor_of(found[-1][0] if found else after))
@@ -139,10 +136,11 @@ def _reported(number: int, event: Event) -> ReportedEvent:
     return ReportedEvent(number, event.run_id, event.at, event.source, event.level, event.message, event.actor)
 
 
-def list_logs(call: ApiCall) -> list[LogSize]:
+def list_logs(call: ApiCall) -> LogListing:
     """The nodes that have a log, with their sizes in bytes."""
     files = call.core.files.log_files(call.path["run_id"])
-    return [LogSize(node, size_of(file)) for node, file in sorted(files.items())]
+    page, following = page_of(sorted(files.items()), call.query)
+    return LogListing([LogSize(node, size_of(file)) for node, file in page], following)
 
 
 def read_log(call: ApiCall) -> Response:

@@ -9,9 +9,8 @@ from typing import Annotated
 from pydantic import Field
 from starlette.responses import Response
 
-from aisbench_core.api.cursors import cursor_of, position_of
+from aisbench_core.api.cursors import Cursor, Limit, cursor_of, position_of
 from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall
-from aisbench_core.api.runs import Cursor, Limit
 from aisbench_core.api.series.changes import SeriesRequest, answers_of
 from aisbench_core.model import Event, Frozen, Level, Schedule, SeriesPlan
 from aisbench_core.schedules.cron import next_times

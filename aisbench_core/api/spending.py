@@ -6,17 +6,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from aisbench_core.api.cursors import cursor_of, position_of
+from aisbench_core.api.cursors import PageQuery, page_of
 from aisbench_core.api.endpoint import ApiCall
-from aisbench_core.api.runs import Cursor, Limit
-from aisbench_core.model import Frozen
 from aisbench_core.warehouse.spending.totals import CurrencySum, SpendingBy, SpendingQuery, Spent, month_of
 
 Month = Annotated[str, Field(max_length=40, description="A month such as 2026-03, of the launch in UTC; empty: all.")]
 Names = tuple[Annotated[str, Field(max_length=200)], ...]
 
 
-class SpendingParameters(Frozen):
+class SpendingParameters(PageQuery):
     """Which runs count, and what a row is."""
 
     by: Annotated[SpendingBy, Field(description="What a row is about.")] = SpendingBy.PERSON
@@ -25,8 +23,6 @@ class SpendingParameters(Frozen):
     person: Annotated[Names, Field(description="Only runs of these people.")] = ()
     workload: Annotated[Names, Field(description="Only these workloads.")] = ()
     profile: Annotated[Names, Field(description="Only these profiles.")] = ()
-    limit: Limit = 100
-    cursor: Cursor = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +57,10 @@ def spending(call: ApiCall) -> SpendingPage:
     """What launched runs that have ended cost; rehearsals and imported results do not count."""
     query: SpendingParameters = call.query
     first, last = (month_of(text, name) if text else None for name, text in (("from", query.first), ("to", query.last)))
-    (start,) = position_of(query.cursor, int) if query.cursor else (0,)
     found = call.core.warehouse.spending.of(
         SpendingQuery(query.by, first, last, query.person, query.workload, query.profile)
     )
-    end = max(0, start) + query.limit
-    following = cursor_of(end) if end < found.count else None
-    page = found.rows[max(0, start) : end]
+    page, following = page_of(found.rows, query)
     rows, months = [*map(_row, page)], [*map(_row, found.months)]
     return SpendingPage(found.by, found.count, rows, _row(found.total), months, following)
 

@@ -6,7 +6,7 @@ import shutil
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
@@ -23,9 +23,12 @@ PREFIX = "/api/v1"
 TRIES = 5
 FIRST_WAIT_S = 0.5
 ENDED = ("completed", "failed", "stopped")
+SERIES_ENDED = ("completed", "completed with failures", "stopped")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Answers by which a server or a proxy before it says that trying again soon helps.
 _BUSY = (502, 503, 504)
+# Nothing was begun.
+_NOT_BEGUN = ("server-busy", "too-many-operations")
 
 Json = Any
 """An answer; docs/api.md and the server's /api/v1/openapi.json describe its fields."""
@@ -43,7 +46,7 @@ class ApiProblem(AisbenchError):
     @property
     def may_pass(self) -> bool:
         """Whether trying again soon helps. Of those with status 429, others are about the launches of an hour."""
-        return self.status in (0, *_BUSY) or self.code == "too-many-operations"
+        return self.status in (0, *_BUSY) or self.code in _NOT_BEGUN
 
 
 class Client:
@@ -99,6 +102,37 @@ class Client:
             time.sleep(poll_seconds)
         return shown
 
+    def collect(self, run_id: str) -> Json:
+        """Collect a failed run's results once more."""
+        return self._json("POST", f"/runs/{part_of(run_id)}/collect", repeatable=False)
+
+    def check(
+        self, spec: Mapping[str, Any], profile: str = "", *, online: bool = False, hours: float | None = None
+    ) -> Json:
+        """Preflight: `can_launch`, `findings`, the `spec` that would be launched, and the `cost` of some hours."""
+        body = {"spec": dict(spec), "profile": profile, "online": online, "hours": hours}
+        return self._json("POST", "/preflight", body)
+
+    def explain(self, run_id: str) -> Json:
+        """Why a run failed or hangs."""
+        return self.get(f"/runs/{part_of(run_id)}/explanation")
+
+    def annotations(self, run_id: str) -> Json:
+        """A run's name, tags and note, with all changes."""
+        return self.get(f"/runs/{part_of(run_id)}/annotations")
+
+    def rename(self, run_id: str, name: str) -> Json:
+        """Name a run; an empty name brings the default back."""
+        return self._json("PUT", f"/runs/{part_of(run_id)}/name", {"name": name})
+
+    def note(self, run_id: str, note: str, since: str | None = None) -> Json:
+        """Replace a run's note. `since`: `noted_at` of the note that was read; None if there was none."""
+        return self._json("PUT", f"/runs/{part_of(run_id)}/note", {"note": note, "since": since})
+
+    def tag(self, run_id: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Json:
+        """Add and remove tags of a run."""
+        return self._json("POST", f"/runs/{part_of(run_id)}/tags", {"add": [*add], "remove": [*remove]})
+
     def events(self, run_id: str = "", cursor: str = "") -> Json:
         """`items` behind a cursor, of one run or of all, and `next`, the cursor for what happens later."""
         return self.get(f"/runs/{part_of(run_id)}/events" if run_id else "/events", cursor=cursor)
@@ -114,6 +148,82 @@ class Client:
                 raise
             return b""
 
+    # --- series and schedules -------------------------------------------------------------------------------
+
+    def all_series(self) -> Iterator[Json]:
+        """All series, newest first, page by page as they are needed."""
+        return self._items("/series", {})
+
+    def series(self, series_id: str) -> Json:
+        """One series: `series` (its state and counts), `plan`, `rows` and `best`."""
+        return self.get(f"/series/{part_of(series_id)}")
+
+    def plan_series(self, plan: Mapping[str, Any], profile: str = "", *, online: bool = False) -> Json:
+        """Rows, findings and the estimate of a plan, which is a mapping with a `spec`; nothing is launched."""
+        return self._json("POST", "/series/plan", {"plan": dict(plan), "profile": profile, "online": online})
+
+    def launch_series(self, plan: Mapping[str, Any], profile: str = "", key: str = "") -> Json:
+        """Launch a series, once, as `launch` does with a run."""
+        headers = {"Idempotency-Key": key or secrets.token_urlsafe(24)}
+        return self._json("POST", "/series", {"plan": dict(plan), "profile": profile}, headers)
+
+    def wait_series(self, series_id: str, poll_seconds: float = 15.0) -> Json:
+        """The series when it has ended. One that its budget holds has not: somebody may raise it."""
+        while (shown := self.series(series_id))["series"]["state"] not in SERIES_ENDED:
+            time.sleep(poll_seconds)
+        return shown
+
+    def stop_series(self, series_id: str) -> Json:
+        """Stop the active runs of a series, and cancel its other cells."""
+        return self._json("POST", f"/series/{part_of(series_id)}/stop")
+
+    def rerun_series(self, series_id: str) -> Json:
+        """Run all cells again that ended without a valid result."""
+        return self._json("POST", f"/series/{part_of(series_id)}/rerun", repeatable=False)
+
+    def set_series_budget(self, series_id: str, node_hours: float) -> Json:
+        """Change a series' budget, so that one on hold continues."""
+        return self._json("PUT", f"/series/{part_of(series_id)}/budget", {"budget": node_hours})
+
+    def compare_series(self, series_id: str, baseline: str) -> Json:
+        """A series against an earlier one, row by row; `outcome` is the gravest."""
+        return self.get(f"/series/{part_of(series_id)}/comparison", baseline=baseline)
+
+    def schedules(self) -> Iterator[Json]:
+        """All schedules, by name."""
+        return self._items("/schedules", {})
+
+    def schedule(self, name: str) -> Json:
+        """One schedule: `schedule`, `plan`, `next_times`, `series_ids` and `events`."""
+        return self.get(f"/schedules/{part_of(name)}")
+
+    def put_schedule(
+        self,
+        name: str,
+        plan: Mapping[str, Any],
+        cron: str,
+        *,
+        time_zone: str = "UTC",
+        weekly_hours: float | None = None,
+        profile: str = "",
+    ) -> Json:
+        """Add a schedule, or change the one of this name. `weekly_hours`: node hours in any 7 days."""
+        timing = {"cron": cron, "time_zone": time_zone, "weekly_hours": weekly_hours}
+        body = {"plan": dict(plan), "profile": profile, **timing}
+        return self._json("PUT", f"/schedules/{part_of(name)}", body)
+
+    def pause_schedule(self, name: str) -> Json:
+        """Launch nothing until it is resumed."""
+        return self._json("POST", f"/schedules/{part_of(name)}/pause")
+
+    def resume_schedule(self, name: str) -> Json:
+        """Launch again from the next time on."""
+        return self._json("POST", f"/schedules/{part_of(name)}/resume")
+
+    def remove_schedule(self, name: str) -> None:
+        """Remove a schedule; its series stay."""
+        self._send("DELETE", f"/schedules/{part_of(name)}", repeatable=False).close()
+
     # --- results --------------------------------------------------------------------------------------------
 
     def leaderboard(self, **filters: Any) -> Iterator[Json]:
@@ -127,6 +237,16 @@ class Client:
     def regress(self, **filters: Any) -> Json:
         """The regression verdicts; `outcome` is that of all groups."""
         return self.get("/regress", **filters)
+
+    def spending(self, by: str = "person", *, first: str = "", last: str = "", **filters: Any) -> Json:
+        """What runs cost: `items`, `total` and `months`, each with `sums` by currency. Months are such as 2026-03."""
+        query = {"by": by, "from": first, "to": last, "limit": 500, **filters}
+        page = self.get("/spending", **query)
+        items = [*page["items"]]
+        while page["next"]:
+            page = self.get("/spending", **query, cursor=page["next"])
+            items += page["items"]
+        return {**page, "items": items}
 
     def table(self, **filters: Any) -> "arrow.Table":
         """All runs of a query with typed columns; `.to_pandas()` makes a DataFrame of it."""
@@ -163,19 +283,33 @@ class Client:
             yield from page["items"]
             cursor = page["next"]
 
-    def _json(self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None) -> Any:
-        with self._send(method, path, body, headers) as reply:
+    def _json(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        repeatable: bool = True,
+    ) -> Any:
+        with self._send(method, path, body, headers, repeatable=repeatable) as reply:
             return json.load(reply)
 
     def _send(
-        self, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        repeatable: bool = True,
     ) -> HTTPResponse:
-        """Repeatable requests only: a stop that was asked for twice stops once, and a launch has its key."""
+        """`repeatable`: twice is as once, so that it is sent again if nobody knows whether it arrived."""
         for number in range(TRIES):
             try:
                 return self._send_once(method, path, body, headers or {})
             except ApiProblem as problem:
-                if number == TRIES - 1 or not problem.may_pass:
+                if number == TRIES - 1 or not (problem.may_pass if repeatable else problem.code in _NOT_BEGUN):
                     raise
                 time.sleep(FIRST_WAIT_S * 2**number)
         raise AssertionError("the last try returns or raises")

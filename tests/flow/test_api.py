@@ -42,7 +42,7 @@ def test_a_run_that_a_program_launches_ends_in_the_warehouse(
     assert [event["number"] for event in events] == sorted(event["number"] for event in events)
     log = program.get(f"/runs/{run_id}/logs/0").content
     assert b"step 2" in log
-    assert program.get(f"/runs/{run_id}/logs").json == [{"node": 0, "size": len(log)}]
+    assert program.get(f"/runs/{run_id}/logs").json["items"] == [{"node": 0, "size": len(log)}]
     for name, table in exports(program).items():
         assert run_id in table, name
 

@@ -93,7 +93,7 @@ def test_a_log_is_read_by_ranges_while_it_grows(program: Program, api_bench: Ben
     log.parent.mkdir(parents=True)
     log.write_bytes(b"0123456789")
     path = f"/runs/{run.run_id}/logs"
-    (node,) = [one["node"] for one in program.get(path).json]
+    (node,) = [one["node"] for one in program.get(path).json["items"]]
 
     def read(header: str) -> tuple[int, bytes, str | None]:
         reply = program.get(f"{path}/{node}", {"Range": header})
@@ -113,11 +113,14 @@ def test_a_log_is_read_by_ranges_while_it_grows(program: Program, api_bench: Ben
 
 
 def test_what_a_region_offers_is_asked_of_the_region(program: Program, sandbox: SandboxProcess) -> None:
-    flavors = program.get("/region/flavors", profile="sandbox").json
+    flavors = program.get("/region/flavors", profile="sandbox").json["items"]
+    first = program.get("/region/flavors", limit=1).json
+    second = program.get("/region/flavors", limit=1, cursor=first["next"]).json
     sandbox.faults(*[{"service": "modelarts", "status": 503}] * 20)
     down = program.get("/region/engines")
 
     assert "sandbox.cpu.2cards" in {row["flavor"]["flavor_id"] for row in flavors}
+    assert [*first["items"], *second["items"]] == flavors[:2]
     assert require_problem(down, 503, "cloud-unavailable")["cloud"]["status"] == 503
     assert int(down.headers["Retry-After"]) >= 1
 

@@ -184,3 +184,74 @@ def test_only_what_passes_soon_is_tried_again(monkeypatch: pytest.MonkeyPatch, s
         Client(address, "aisb_x").get("/runs")
 
     assert (refused.value.status, len(asked)) == (status, tries)
+
+
+def test_a_client_does_with_series_and_schedules_what_the_pages_do(console: Client, sandbox: SandboxProcess) -> None:
+    sandbox.script(by="hold")
+    plan = {"spec": SPEC, "repeats": 2}
+
+    planned = console.plan_series(plan, "sandbox")
+    series_id = console.launch_series(plan, "sandbox", key="client")["series"]["series_id"]
+    again = console.launch_series(plan, "sandbox", key="client")["series"]["series_id"]
+    budget = console.set_series_budget(series_id, 9.5)
+    console.stop_series(series_id)
+    stopped = console.wait_series(series_id, poll_seconds=0.01)
+    rerun = console.rerun_series(series_id)
+    other = console.launch_series(plan, "sandbox")["series"]["series_id"]
+
+    assert (planned["can_launch"], planned["estimate"]["cells"], again) == (True, 2, series_id)
+    assert budget["series"]["node_hours"]["budget"] == 9.5
+    assert stopped["series"]["state"] == "stopped"
+    assert rerun["rows"][0]["cells"][0]["attempts"] == 2
+    assert console.compare_series(other, baseline=series_id)["outcome"] == "not enough data"
+    assert {series_id, other} <= {each["series_id"] for each in console.all_series()}
+    assert console.put_schedule("client", plan, "0 2 * * *", weekly_hours=3)["schedule"]["weekly_hours"] == 3
+    assert console.pause_schedule("client")["schedule"]["paused"] is True
+    assert console.resume_schedule("client")["schedule"]["paused"] is False
+    assert "client" in {each["name"] for each in console.schedules()}
+    console.remove_schedule("client")
+    with pytest.raises(ApiProblem, match="there is no schedule 'client'"):
+        console.schedule("client")
+
+
+def test_a_client_checks_specs_and_says_something_of_runs(console: Client, api_bench: Bench) -> None:
+    run_id = api_bench.launch().run_id
+    api_bench.core.warehouse.record(a.record("spent"))
+
+    checked = console.check(SPEC, "sandbox", hours=2)
+    console.rename(run_id, "first")
+    console.tag(run_id, add=["night"], remove=["day"])
+    noted = console.note(run_id, "warm")
+    console.note(run_id, "cold", since=noted["noted_at"])
+    said = console.annotations(run_id)
+
+    assert checked["can_launch"] is True
+    assert (said["name"], said["tags"], said["note"]) == ("first", ["night"], "cold")
+    assert console.explain(run_id)["situation"] == "nothing"
+    assert "ann" in {row["name"] for row in console.spending("person")["items"]}
+    assert {*console.spending("month", first="2026-03", last="2026-03")} >= {"items", "total", "months"}
+    with pytest.raises(ApiProblem, match="only a failed run"):
+        console.collect(run_id)
+
+
+@pytest.mark.parametrize(("ask", "tries"), [("stop_series", client.TRIES), ("rerun_series", 1)])
+def test_what_is_not_the_same_when_sent_twice_is_sent_once(
+    monkeypatch: pytest.MonkeyPatch, ask: str, tries: int
+) -> None:
+    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
+    asked = list[str]()
+
+    class Losing(BaseHTTPRequestHandler):
+        """Takes requests, and answers none."""
+
+        def do_POST(self) -> None:
+            asked.append(self.path)
+            self.close_connection = True
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with listening(Losing) as address, pytest.raises(ApiProblem, match="does not answer"):
+        getattr(Client(address, "aisb_x"), ask)("s-1")
+
+    assert len(asked) == tries

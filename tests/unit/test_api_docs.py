@@ -1,6 +1,8 @@
 """docs/api.md lists endpoints and errors; the OpenAPI document describes all that they take and answer."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -108,3 +110,33 @@ def test_an_error_has_the_status_of_its_nearest_ancestor(kind: type[AisbenchErro
     expected = {errors.RunNotFound: 404, errors.NotAllowed: 403, errors.AuthFailed: 502, errors.JobGone: 502}
 
     assert int(status_of(_error(kind))) == expected[kind]
+
+
+def test_every_list_comes_in_pages() -> None:
+    whole = openapi(ENDPOINTS)
+    for path, operation in _reads(whole):
+        answer = operation["responses"].get("200", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        fields = whole["components"]["schemas"].get(answer.get("$ref", "").rpartition("/")[2], {}).get("properties", {})
+        names = {parameter["name"] for parameter in operation["parameters"]}
+
+        assert answer.get("type") != "array", path
+        assert ("items" in fields) == ("next" in fields) == ({"limit", "cursor"} <= names), path
+
+
+def _reads(whole: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from ((path, operations["get"]) for path, operations in whole["paths"].items() if "get" in operations)
+
+
+def test_the_api_loads_neither_streamlit_nor_pages() -> None:
+    program = (
+        "import sys\n"
+        "from aisbench_core.api import serving\n"
+        "from aisbench_core.api.app import ApiServer\n"
+        "from aisbench_core.wiring import open_core\n"
+        "serving.program_app(ApiServer(open_core))\n"
+        "print([name for name in sys.modules if name.partition('.')[0] in ('streamlit', 'pages', 'app', 'altair')])"
+    )
+
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=HOME)
+
+    assert found.stdout.strip() == "[]"

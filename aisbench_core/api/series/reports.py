@@ -7,9 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from aisbench_core.api.cursors import cursor_of, position_of
+from aisbench_core.api.cursors import Cursor, Limit, cursor_of, position_of
 from aisbench_core.api.endpoint import ApiCall
-from aisbench_core.api.runs import Cursor, Limit
 from aisbench_core.model import CellState, Frozen, RunState, Scalar, SeriesPlan, SeriesState
 from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow, Tried
 from aisbench_core.series.snapshot import NodeHours
