@@ -66,16 +66,27 @@ def sync(path: Path) -> None:
 
 def draft_of(path: Path) -> Path:
     """The draft that is written before it replaces a file; its name identifies host, process and thread."""
-    return path.with_name(f".{path.name}.{_here()}.{os.getpid()}.{threading.get_ident()}.new")
+    return path.with_name(f".{path.name}.{_this_host()}.{os.getpid()}.{threading.get_ident()}.new")
 
 
 def abandoned(folder: Path) -> list[Path]:
     """Drafts in a folder, with their WAL files, of dead processes of this machine.
 
     Drafts of other machines, which may share the folder, are left alone: their writers may be alive."""
-    named = re.compile(rf"\..+\.{_here()}\.(\d+)\.\d+\.new(\.wal)?")
+    named = re.compile(rf"\..+\.{_this_host()}\.(\d+)\.\d+\.new(\.wal)?")
     matches = ((draft, named.fullmatch(draft.name)) for draft in folder.glob(".*.new*"))
     return [draft for draft, by in matches if by and not _lives(int(by[1]))]
+
+
+def process_name() -> str:
+    """This process, in the name of a folder of its own that several machines may share."""
+    return f"{_this_host()}-{os.getpid()}-"
+
+
+def is_orphan(name: str) -> bool:
+    """Whether the process of this machine that a name begins with has ended."""
+    by = re.match(rf"{_this_host()}-(\d+)-", name)
+    return by is not None and not _lives(int(by[1]))
 
 
 def make_private_folder(folder: Path) -> None:
@@ -123,7 +134,7 @@ def require_writable(folder: Path) -> None:
         )
 
 
-def _here() -> str:
+def _this_host() -> str:
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 

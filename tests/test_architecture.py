@@ -23,7 +23,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "psycopg": frozenset({"aisbench_core/running/stores"}),
     "re2": frozenset({"aisbench_core/progress/patterns.py"}),
     "filelock": frozenset(
-        {"aisbench_core/importing/saving.py", "aisbench_core/running/follower.py", "aisbench_sandbox/server.py"}
+        {"aisbench_core/importing/saving.py", "aisbench_core/running/stores/leader.py", "aisbench_sandbox/server.py"}
     ),
     "google.protobuf": frozenset({"aisbench_core/summaries"}),
     "huaweicloudsdkcore": frozenset({"aisbench_core/cloud"}),

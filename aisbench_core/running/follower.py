@@ -12,8 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-
-from filelock import FileLock, Timeout
+from time import monotonic
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import Connect
@@ -43,6 +42,7 @@ from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.runs import Launches
 from aisbench_core.running.stall_guard import StallGuard
 from aisbench_core.running.steps import Steps, failed
+from aisbench_core.running.stores.connection import Leader
 from aisbench_core.settings import Settings
 
 LOG = logging.getLogger(__name__)
@@ -122,6 +122,7 @@ class Follower:
     """Starts one step of every due run per `tick`; steps of different runs run concurrently."""
 
     def __init__(self, parts: Following, leaving: threading.Event) -> None:
+        self._parts, self._leaving = parts, leaving
         settings, ledger, connect, clock = parts.settings, parts.ledger, parts.connect, parts.clock
         self._settings = settings
         self._ledger = ledger
@@ -158,18 +159,21 @@ class Follower:
 
     def run_forever(self, stop: threading.Event) -> None:
         """Follow until `stop` is set. Waits while another process follows, or while the data folder is read-only."""
-        file = self._settings.follower_lock
-        lock = FileLock(file)
+        leader, follower = self._ledger.leader(self._settings.follower_lock), self
         while not stop.is_set():
-            if is_read_only(file.parent):
+            if is_read_only(self._settings.data_dir):
                 stop.wait(LOCK_SECONDS)
                 continue
-            try:
-                held = lock.acquire(LOCK_SECONDS)
-            except Timeout:
+            started = monotonic()
+            if not leader.acquire(LOCK_SECONDS):
+                stop.wait(started + LOCK_SECONDS - monotonic())
                 continue
-            with held:
-                self._follow(stop)
+            try:
+                follower._follow(stop, leader)
+            finally:
+                leader.release()
+            # Others may follow from now on: what this one remembers of runs and their files may not hold any more.
+            follower = Follower(self._parts, self._leaving)
 
     def tick(self) -> None:
         """Start one step of every due run, and one list call for every profile whose jobs are due."""
@@ -206,12 +210,14 @@ class Follower:
                 return
             wait(started)
 
-    def _follow(self, stop: threading.Event) -> None:
+    def _follow(self, stop: threading.Event, leader: Leader) -> None:
         LOG.info("%s follows", self._who)
-        while not stop.is_set():
+        while not stop.is_set() and leader.is_leading():
             self._tick_safely()
             stop.wait(self._settings.tick_seconds)
-        self.settle()  # the lock is released only once no step of ours is running
+        self.settle()  # nobody else is let in before no step of ours is running
+        for pool in (self._pool, self._slow_pool, self._notifying):
+            pool.shutdown()
 
     def _tick_safely(self) -> None:
         """One tick; an error is logged once, and the next tick tries again."""

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message, from_json, message_of, to_json
-from aisbench_core.private_files import is_read_only
+from aisbench_core.private_files import is_orphan, is_read_only, process_name
 
 # Subfolder of the data folder, with a folder for each console process.
 UPLOADS = "uploads"
@@ -38,7 +38,7 @@ _REMOVE_FILES = Message("remove files from the page, or reload it, and upload th
 # Prefix of the ticket of a file that was not stored. Files cannot forge it: Streamlit never gets their content.
 _REFUSAL = b"aisbench-upload-refused "
 
-_TICKET = re.compile(rb"aisbench-upload (?P<path>[0-9]+-\w+/[0-9a-f-]{36}/[0-9a-f-]{36})")
+_TICKET = re.compile(rb"aisbench-upload (?P<path>[0-9a-f]{8}-[0-9]+-\w+/[0-9a-f-]{36}/[0-9a-f-]{36})")
 
 
 class UploadRefusedError(Exception):
@@ -81,12 +81,12 @@ class UploadStore:
         """An empty store; removes folders of killed processes. Creates no folder in a read-only data folder."""
         parent = data_dir / UPLOADS
         if is_read_only(data_dir):
-            return cls(parent / f"{os.getpid()}-later", is_open, person_of, person_bytes)
+            return cls(parent / f"{process_name()}later", is_open, person_of, person_bytes)
         parent.mkdir(mode=0o700, exist_ok=True)
         for folder in parent.iterdir():
-            if not _is_alive(folder.name.partition("-")[0]):
+            if is_orphan(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)
-        folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+        folder = Path(tempfile.mkdtemp(prefix=process_name(), dir=parent))
         return cls(folder, is_open, person_of, person_bytes)
 
     def reserve(self, session: str, file: str, size: int) -> Path:
@@ -210,16 +210,6 @@ def discard_upload(data_dir: Path, content: bytes) -> None:
 def _path_of(data_dir: Path, content: bytes) -> Path | None:
     ticket = _TICKET.fullmatch(content)
     return data_dir / UPLOADS / ticket["path"].decode() if ticket else None
-
-
-def _is_alive(pid: str) -> bool:
-    try:
-        os.kill(int(pid), 0)
-    except PermissionError:  # another user's process
-        return True
-    except (ValueError, ProcessLookupError, OverflowError):
-        return False
-    return True
 
 
 UPLOAD = re.compile(r".*/_stcore/upload_file/(?P<session>[0-9a-f-]{36})/(?P<file>[0-9a-f-]{36})")

@@ -31,10 +31,18 @@ class Killable:
 
     def start(self) -> None:
         """A follower that has begun to follow."""
-        self._process = FORKED.Process(target=_follow, args=(self._environment,))
-        self._process.start()
-        mine = f"(process {self._process.pid})"
-        self.wait(lambda: mine in getattr(self._core.ledger.last_beat(), "who", ""), "the follower to begin")
+        self.launch()
+        self.wait(lambda: self.is_named_in(getattr(self._core.ledger.last_beat(), "who", "")), "the follower to begin")
+
+    def launch(self) -> None:
+        """A follower that may have to wait for another one; one that is there already goes on."""
+        if self._process is None:
+            self._process = FORKED.Process(target=_follow, args=(self._environment,))
+            self._process.start()
+
+    def is_named_in(self, beat: str) -> bool:
+        """Whether a heartbeat is its own."""
+        return self._process is not None and f"(process {self._process.pid})" in beat
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for the follower, at most so long."""

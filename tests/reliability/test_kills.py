@@ -64,19 +64,21 @@ def console(shell: CommandLine, core: Core) -> Iterator[KillableConsole]:
     console.kill()
 
 
-def kill_in_every_state(core: Core, sandbox: SandboxProcess, victim: Victim) -> Killings:
+def kill_in_every_state(
+    core: Core, sandbox: SandboxProcess, victim: Victim, times: int = TIMES, most_rounds: int = MOST_ROUNDS
+) -> Killings:
     """Walk runs through all states until the victim was killed so often in each of them, then let all runs end."""
     sandbox.latency(MS_PER_REQUEST, MS_PER_REQUEST)
     killings = Killings(core, sandbox, victim)
     completed: list[Run] = []
     stopped: list[Run] = []
-    while len(completed) < MOST_ROUNDS and any(killings.hits[state] < TIMES for state in STATES):
+    while len(completed) < most_rounds and any(killings.hits[state] < times for state in STATES):
         completed.append(walk(core, sandbox, killings, unlucky=len(completed) % 2 == 1))
         stopped.append(walk_and_stop(core, killings, victim))
     victim.start()
     victim.wait(lambda: not core.ledger.active(), "all runs to end")
     victim.kill()
-    assert all(killings.hits[state] >= TIMES for state in STATES), killings.hits
+    assert all(killings.hits[state] >= times for state in STATES), killings.hits
     killings.assert_nothing_lost_or_doubled(completed, stopped)
     return killings
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.private_files import process_name
 from aisbench_core.upstream.packages.service import UNPACKED
 from tests.package_door import left_behind, opener, unpacked
 from tests.upstream_package import NAME, files, packed, write_folder
@@ -86,13 +87,15 @@ def test_folders_of_a_process_that_ended_are_removed_at_once(tmp_path: Path) -> 
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     fresh = unpacked(tmp_path, packed(files())).folder
-    orphan, older = (fresh.with_name(f"{UNPACKED}{name}") for name in (f"{gone.pid}-ab12", "ab12cd34ef56"))
-    for folder in (orphan, older):
+    mine = process_name().replace(str(os.getpid()), str(gone.pid))
+    names = (f"{mine}ab12", f"{mine[7::-1]}{mine[8:]}ab12", "ab12cd34ef56")
+    orphan, elsewhere, older = (fresh.with_name(f"{UNPACKED}{name}") for name in names)
+    for folder in (orphan, elsewhere, older):
         folder.mkdir()
 
     unpacked(tmp_path, packed(files()))
 
-    assert [folder.exists() for folder in (orphan, older, fresh)] == [False, True, True]
+    assert [folder.exists() for folder in (orphan, elsewhere, older, fresh)] == [False, True, True, True]
 
 
 def test_a_full_disk_ends_an_import_and_nothing_stays(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Statements are written once, for both: `?` marks, `on conflict`, and no word tha
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 
@@ -41,6 +42,19 @@ class LedgerConnection(Protocol):
         """Carry out a statement for each sequence of values."""
 
 
+class Leader(Protocol):
+    """Decides which one of the processes that share a ledger follows."""
+
+    def acquire(self, seconds: float) -> bool:
+        """Wait so long at most to be the one; whether we are."""
+
+    def is_leading(self) -> bool:
+        """Whether we still are."""
+
+    def release(self) -> None:
+        """Let another process follow."""
+
+
 class LedgerStore(Protocol):
     """A ledger's database, of the newest schema. Threads and processes may share it.
 
@@ -51,6 +65,9 @@ class LedgerStore(Protocol):
 
     def connection(self) -> AbstractContextManager[LedgerConnection]:
         """For reading: each statement sees what is stored by then."""
+
+    def leader(self, lock: Path) -> Leader:
+        """Decides who follows; `lock`: a file for that, if the ledger is one."""
 
     def snapshot(self) -> AbstractContextManager[LedgerConnection]:
         """For reading: all statements see the same moment, while others write."""

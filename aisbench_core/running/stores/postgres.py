@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from aisbench_core.errors import AisbenchError, ConfigError, LedgerUnavailable
@@ -16,7 +17,8 @@ from aisbench_core.messages import Message, verbatim
 from aisbench_core.running.ledger_schema import migrate
 from aisbench_core.running.stores.address import LedgerAddress
 from aisbench_core.running.stores.connection import Cursor
-from aisbench_core.running.stores.postgres_schema import SCHEMA, WRITERS, PostgresDialect
+from aisbench_core.running.stores.leader import DatabaseLeader
+from aisbench_core.running.stores.postgres_schema import FOLLOWERS, SCHEMA, WRITERS, PostgresDialect
 
 try:
     import psycopg
@@ -42,6 +44,8 @@ _SESSION = (
     f"set search_path = {SCHEMA}; set lock_timeout = '{BUSY_SECONDS}s'; "
     f"set idle_in_transaction_session_timeout = '{FROZEN_SECONDS}s'"
 )
+# So PostgreSQL notices within 15 seconds that the machine or the network of who follows is gone.
+_WATCHED = "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2"
 _NUL, _INSTEAD = "\0", "\N{REPLACEMENT CHARACTER}"
 
 DIALECT = PostgresDialect()
@@ -101,6 +105,10 @@ class LedgerDatabase:
         """The snapshot that a reader would get now: another one after every commit in the server."""
         with self.connection() as con:
             return str(con.execute("select cast(pg_current_snapshot() as text)").fetchone()[0])
+
+    def leader(self, lock: Path) -> DatabaseLeader:  # noqa: ARG002  # of a ledger that is a file
+        """Decides who follows, by a lock in the database."""
+        return DatabaseLeader(self._address)
 
     @contextmanager
     def connection(self) -> Iterator[PostgresConnection]:
@@ -167,6 +175,19 @@ def connect(address: LedgerAddress) -> PostgresConnection:
     )
     con.execute(_SESSION)
     return PostgresConnection(con)
+
+
+def try_to_lead(
+    con: PostgresConnection | None, address: LedgerAddress, seconds: float
+) -> tuple[PostgresConnection, bool]:
+    """Wait so long at most for the lock of who follows; the connection that waits, and whether it holds the lock."""
+    con = con or connect(address)
+    con.execute(f"{_WATCHED}; set lock_timeout = {int(seconds * 1000)}")
+    try:
+        con.execute("select pg_advisory_lock(?)", [FOLLOWERS])
+    except psycopg.errors.LockNotAvailable:
+        return con, False
+    return con, True
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from aisbench_core.documents import parse
 from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import Actor, Flavor, Level, RunSpec
+from aisbench_core.private_files import is_orphan, process_name
 from aisbench_core.settings import Settings
 from aisbench_core.upstream.configs.contents import Hints, ImportedConfig, ImportedSpec, LineFinding, finding
 from aisbench_core.upstream.configs.service import understand
@@ -103,7 +104,7 @@ class Packages:
         shutil.rmtree(package.folder, ignore_errors=True)
 
     def _opened(self, source: str, path: str, read: Callable[[PackageEntries], None]) -> Package:
-        folder = self._settings.own_workloads_dir / f"{UNPACKED}{os.getpid()}-{secrets.token_hex(6)}"
+        folder = self._settings.own_workloads_dir / f"{UNPACKED}{process_name()}{secrets.token_hex(6)}"
         try:
             self._remove_abandoned()
             folder.mkdir(parents=True)
@@ -122,7 +123,7 @@ class Packages:
 
     def _remove_abandoned(self) -> None:
         for folder in self._settings.own_workloads_dir.glob(f"{UNPACKED}*"):
-            if time.time() - folder.stat().st_mtime > ABANDONED_S or _is_orphan(folder):
+            if time.time() - folder.stat().st_mtime > ABANDONED_S or is_orphan(folder.name.removeprefix(UNPACKED)):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _workload(
@@ -202,18 +203,6 @@ def _other_architecture(
     if other and other in engine:
         message = Message("the package is for {wanted}, but the engine is {engine}", wanted=architecture, engine=engine)
         yield finding("package.architecture", "engine_version", message, hint=hint)
-
-
-def _is_orphan(folder: Path) -> bool:
-    """Whether the process of a temporary folder has ended."""
-    process = folder.name.removeprefix(UNPACKED).partition("-")[0]
-    try:
-        os.kill(int(process), 0)  # signal 0 only checks that the process exists
-    except ProcessLookupError:
-        return True
-    except (ValueError, OverflowError, PermissionError):  # a folder of an older version, or a process of another user
-        return False
-    return False
 
 
 def _conflict(settings: Settings, name: str) -> ConfigError | None:

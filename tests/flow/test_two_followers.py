@@ -1,0 +1,84 @@
+"""Two followers share a ledger in PostgreSQL: whichever is killed, the other goes on, and nothing happens twice."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from aisbench_core.model import Run
+from aisbench_core.settings import Settings
+from aisbench_core.wiring import Core, open_core
+from tests.actors import named
+from tests.flow.command_line import CommandLine
+from tests.flow.following import GOOD, PERSON, SPEC
+from tests.flow.killings import MS_PER_REQUEST, Killings, walk, walk_and_stop
+from tests.flow.trouble import jobs_named
+from tests.flow.two_followers import TwoFollowers
+from tests.postgres_server import PASSWORD, PostgresServer
+from tests.sandbox_process import SandboxProcess
+from tests.team_ledger import PASSWORD_VARIABLE, url_of
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+ROUNDS, MOST_ROUNDS = 2, 12
+
+
+@pytest.fixture
+def ledger_url(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A database for the ledger alone."""
+    monkeypatch.setenv(PASSWORD_VARIABLE, PASSWORD)
+    postgres.create("followed")
+    yield url_of(postgres, "followed")
+    postgres.drop("followed")
+
+
+@pytest.fixture
+def core(shell: CommandLine, ledger_url: str) -> Core:
+    """A console of the team."""
+    shell.environment |= {"AISBENCH_LEDGER": ledger_url, PASSWORD_VARIABLE: PASSWORD}
+    return open_core(Settings(data_dir=shell.data_dir, profile="lab", ledger=ledger_url))
+
+
+@pytest.fixture
+def followers(shell: CommandLine, core: Core) -> Iterator[TwoFollowers]:
+    followers = TwoFollowers(shell, core)
+    yield followers
+    followers.end()
+
+
+def test_the_other_goes_on_where_a_killed_one_was_and_does_nothing_twice(
+    core: Core, sandbox: SandboxProcess, followers: TwoFollowers
+) -> None:
+    sandbox.latency(MS_PER_REQUEST, MS_PER_REQUEST)
+    killings = Killings(core, sandbox, followers)
+
+    completed: list[Run] = []
+    stopped: list[Run] = []
+    while len(completed) < ROUNDS or (len(completed) < MOST_ROUNDS and not killings.in_every_state()):
+        completed.append(walk(core, sandbox, killings, unlucky=len(completed) == 1))
+        stopped.append(walk_and_stop(core, killings, followers))
+    followers.start()
+    followers.wait(lambda: not core.ledger.active(), "all runs to end")
+
+    assert killings.in_every_state(), killings.hits
+    killings.assert_nothing_lost_or_doubled(completed, stopped)
+    assert max(followers.takeovers) < 10
+
+
+def test_a_follower_that_loses_its_database_stops_leading_and_goes_on_when_it_is_back(
+    core: Core, sandbox: SandboxProcess, followers: TwoFollowers, postgres: PostgresServer
+) -> None:
+    followers.start()
+    before = core.ledger.last_beat()
+
+    postgres.kill()
+    postgres.resume()
+
+    run = core.runs.launch(SPEC, "lab", named(PERSON))
+    sandbox.script(by="look", outputs=GOOD, log="step 1\n")
+    followers.wait(lambda: not core.ledger.active(), "the run to end")
+    beat = core.ledger.last_beat()
+    assert before
+    assert beat
+    assert beat.at > before.at
+    assert len(jobs_named(sandbox, run.job_name)) == 1
+    assert core.warehouse.run(run.run_id)
