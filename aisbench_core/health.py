@@ -77,7 +77,8 @@ class HealthChecks:
         settings = self.settings
         free = shutil.disk_usage(settings.data_dir).free
         warehouse = None if settings.has_team_warehouse else _size(settings.warehouse_path)
-        return StoredSizes(_size(settings.ledger_path), warehouse, runs, free)
+        ledger = None if settings.has_team_ledger else _size(settings.ledger_path)
+        return StoredSizes(ledger, warehouse, runs, free)
 
 
 def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:

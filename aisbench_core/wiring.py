@@ -15,6 +15,7 @@ from aisbench_core.annotations import AnnotationService
 from aisbench_core.authoring.software import SoftwarePackages
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.backups.creating import Backups
+from aisbench_core.backups.ledger_copies import LedgerCopies
 from aisbench_core.cleaning.service import Cleaning
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.console_log import ConsoleLogFile
@@ -99,7 +100,9 @@ class Core:
         self.region_resources = RegionResources(regions, interactive)
         self.region_files = RegionFiles(interactive)
         self.health = HealthChecks(settings, interactive, ledger)
-        self.doctor = Doctor(settings, interactive, clock)
+        self.doctor = Doctor(
+            settings, interactive, clock, ledger=ledger.last_beat if settings.has_team_ledger else None
+        )
         self.configs = Configs(settings, workloads)
         self.packages = Packages(settings, workloads)
         self.software = SoftwarePackages(settings.software_dir)
@@ -138,6 +141,7 @@ class Core:
         self.reader = reader(warehouse.location)
         self.storage = Storage(settings, warehouse, self.files, plans)
         self.backups = Backups(settings, warehouse, clock)
+        self.ledger_copies = LedgerCopies(settings, clock)
         self.rulesets = Rulesets(settings.rulesets_dir)
         self.imports = ResultImport(settings, warehouse, workloads, regions, connect, self.operations, clock)
         self.clones = Clones(ledger, warehouse, workloads)

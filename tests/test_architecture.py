@@ -174,11 +174,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/storage.py": (
-        "aisbench_core.cloud.addresses",
-        "aisbench_core.running.run_files",
-        "aisbench_core.running.stores.address",
-        "aisbench_core.warehouse",
-        *BELOW,
+        *("aisbench_core.cloud.addresses", "aisbench_core.running.run_files", "aisbench_core.running.stores.address"),
+        *("aisbench_core.warehouse", *BELOW),
     ),
     "aisbench_core/series": (
         *("aisbench_core.authoring", "aisbench_core.job_secrets", "aisbench_core.regions", "aisbench_core.results"),
@@ -210,7 +207,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/backups": (
-        *("aisbench_core.backups", "aisbench_core.running.ledger_file", "aisbench_core.warehouse"),
+        *("aisbench_core.accounts.audit", "aisbench_core.backups", "aisbench_core.warehouse"),
+        *(f"aisbench_core.running.{name}" for name in ("ledger", "ledger_file", "ledger_schema", "stores")),
         *BELOW,
     ),
     "aisbench_core/cleaning": (
@@ -246,12 +244,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/formats.py": (),
     "aisbench_core/running": (
         "aisbench_core.authoring",
-        *(
-            "aisbench_core.cloud.ports",
-            "aisbench_core.job_secrets",
-            "aisbench_core.liveness",
-            "aisbench_core.logs.lines",
-        ),
+        *("aisbench_core.cloud.ports", "aisbench_core.job_secrets", "aisbench_core.liveness"),
+        "aisbench_core.logs.lines",
         "aisbench_core.results",
         *(f"aisbench_core.{name}" for name in ("running", "progress.points", "progress.watch")),
         *("aisbench_core.preflight", "aisbench_core.summaries", "aisbench_core.tokens.token"),

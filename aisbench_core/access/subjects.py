@@ -1,5 +1,6 @@
 """What a change is about: the id or name by which the audit finds it again."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,6 +8,9 @@ from typing import Any
 NAMES = ("run_id", "series_id", "token_id", "job", "algorithm", "channel", "view", "where")
 OTHERS = ("plan", "person", "name", "group_id", "run_ids", "message_ids", "package", "database", "to", "one", "profile")
 IDS = ("run_id", "series_id", "token_id", "algorithm_id", "name", "at")
+
+# An address that is refused for the password in it must not bring that into the audit.
+_WITH_PASSWORD = re.compile(r"password|passfile|//[^/@]*:[^/@]*@", re.IGNORECASE)
 
 
 def subject_of(given: Mapping[str, Any], returned: Sequence[object]) -> str:
@@ -21,6 +25,8 @@ def _made_id(value: object) -> str:
 
 
 def _id_of(value: Any) -> str:
+    if isinstance(value, str) and _WITH_PASSWORD.search(value):
+        return f"{value.partition(':')[0]}:…"
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, Sequence):

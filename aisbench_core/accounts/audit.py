@@ -75,15 +75,8 @@ class Audit:
     @permitted
     def verify(self, actor: Actor) -> AuditCheck:  # noqa: ARG002  # the guard's
         """Compute every hash again. Raises AuditChanged with the first entry that differs."""
-        count, last = 0, ""
         with self._ledger.snapshot() as con:
-            removed = _last_removed(con)
-            for entry in _all(con):
-                expected = last if count else removed
-                if entry.previous != expected or entry.hash != entry.expected_hash():
-                    raise _changed(entry)
-                count, last = count + 1, entry.hash
-        return AuditCheck(count, last)
+            return verified(con)
 
     def _expire(self, con: LedgerConnection) -> None:
         """Remove entries that are older than the setting says, and append what was removed."""
@@ -97,6 +90,17 @@ class Audit:
         con.execute("delete from audit where number <= ?", [old[-1]["number"]])
         act = Act("aisbench", "", WayIn.FOLLOWER, RETENTION, f"{len(old)} entries", ActOutcome.DONE, old[-1]["hash"])
         _append(con, act, self._clock())
+
+
+def verified(con: LedgerConnection) -> AuditCheck:
+    """Compute every hash of a ledger's audit again. Raises AuditChanged with the first entry that differs."""
+    count, last, removed = 0, "", _last_removed(con)
+    for entry in _all(con):
+        expected = last if count else removed
+        if entry.previous != expected or entry.hash != entry.expected_hash():
+            raise _changed(entry)
+        count, last = count + 1, entry.hash
+    return AuditCheck(count, last)
 
 
 def _append(con: LedgerConnection, act: Act, at: datetime) -> None:

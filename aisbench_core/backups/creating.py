@@ -77,7 +77,9 @@ class Backups:
                 for file in self._files():
                     runs += _add(archive, file, self.settings.data_dir)
                 whole = not self.settings.has_team_warehouse
-                manifest = BackupManifest(created_at=now, runs=runs, with_warehouse=whole)
+                manifest = BackupManifest(
+                    created_at=now, runs=runs, with_warehouse=whole, with_ledger=not self.settings.has_team_ledger
+                )
                 _add_text(archive, MANIFEST, manifest.model_dump_json(), now)
             out.flush()
             os.fsync(out.fileno())
@@ -88,7 +90,8 @@ class Backups:
         ledger = self.settings.ledger_path
         others = sorted(self.settings.data_dir.glob("*.sqlite3"))
         for database in (ledger, *(file for file in others if file != ledger)):
-            if database.exists():
+            # A file of the time before the team's ledger is no part of it any more.
+            if database.exists() and not (database == ledger and self.settings.has_team_ledger):
                 copy_database(database, folder / database.name)
                 yield folder / database.name
         if not self.settings.has_team_warehouse:

@@ -10,9 +10,10 @@ MANIFEST = "aisbench-backup.json"
 class BackupManifest(Frozen):
     """When a backup was made, and the number of recorded runs in it.
 
-    `with_warehouse`: whether it has the warehouse; a team's has backups of its own."""
+    `with_ledger`, `with_warehouse`: whether it has them; a team's have backups of their own."""
 
     created_at: datetime
     runs: int
     with_warehouse: bool
+    with_ledger: bool = True
     format: int = 1

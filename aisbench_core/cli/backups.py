@@ -22,8 +22,8 @@ def backup(file: Path, replace: bool) -> None:
     """Write everything that cannot be computed again to FILE, a .tar.gz; runs go on meanwhile.
 
     It has the ledger, the warehouse with baselines and views, run folders, series, profiles, channels and keys, so only
-    its owner can read it. It lacks a team's warehouse, the sandbox and logs of the console. docs/running.md describes
-    backups.
+    its owner can read it. It lacks a team's ledger and warehouse, the sandbox and logs of the console.
+    docs/running.md describes backups.
     """
     manifest = open_core(writing=True).backups.create(file.absolute(), actor(), replace=replace)
     click.echo(f"{file}: {_text(manifest)}")
@@ -42,6 +42,8 @@ def restore(file: Path) -> None:
     settings = load_settings()
     manifest = restore_backup(file, settings)
     click.echo(f"{settings.data_dir}: {_text(manifest)}")
+    if not manifest.with_ledger:
+        display.message("the ledger is the team's, and is not part of the backup: pg_restore brings it back")
     if not manifest.with_warehouse:
         display.message("the warehouse is the team's, and is not part of the backup")
 

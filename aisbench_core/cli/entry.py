@@ -33,6 +33,7 @@ from aisbench_core.cli.api import serving as api_serving
 from aisbench_core.cli.api import tokens
 from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
+from aisbench_core.cli.ledger import commands as ledger
 from aisbench_core.cli.logs import commands as logs
 from aisbench_core.cli.regression import commands as regression
 from aisbench_core.cli.spending import budgets
@@ -108,7 +109,7 @@ for _command in (
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     spending.spending, budgets.budget, budgets.approve, budgets.decline,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
-    exporting.sql, exporting.mlflow, warehouse.warehouse, results.views, backups.backup, backups.restore,
+    exporting.sql, exporting.mlflow, warehouse.warehouse, results.views, backups.backup, backups.restore, ledger.ledger,
     installation.workloads, installation.profiles, installation.health, installation.doctor, people.people, audit.audit,
     tokens.token, serving.serve, api_serving.api,
 ):  # fmt: skip

@@ -22,8 +22,16 @@ PINS = HOME / "constraints.txt"
 class Doctor:
     """Checks this machine and its connection to a profile's region. Read-only, here and in the cloud."""
 
-    def __init__(self, settings: Settings, connect: Connect, clock: Clock, seconds: float = SECONDS) -> None:
-        """`seconds`: time limit for all checks together."""
+    def __init__(
+        self,
+        settings: Settings,
+        connect: Connect,
+        clock: Clock,
+        seconds: float = SECONDS,
+        ledger: Callable[[], object] | None = None,
+    ) -> None:
+        """`seconds`: time limit for all checks together. `ledger`: reads a team's, and raises AisbenchError."""
+        self._ledger = ledger
         self._settings = settings
         self._connect = connect
         self._clock = clock
@@ -38,7 +46,8 @@ class Doctor:
         except AisbenchError as error:
             broken = Diagnosis("profile", State.FAIL, error.message, error.hint)
             data = machine.check_data_folder(self._settings)
-            return [broken, *data, *machine.check_libraries(PINS), *machine.check_loopback()]
+            ledger = machine.check_ledger(self._ledger) if self._ledger else ()
+            return [broken, *data, *ledger, *machine.check_libraries(PINS), *machine.check_loopback()]
         checks = self._checks(profile)
         results: dict[str, Sequence[Diagnosis]] = {}
         for check, answer in run_concurrently(checks, self._seconds):
@@ -64,6 +73,7 @@ class Doctor:
             "profile": _all(machine.check_addresses, profile),
             "keys": _all(machine.check_keys, self._settings, profile),
             "data": _all(machine.check_data_folder, self._settings),
+            **({"ledger": _all(machine.check_ledger, self._ledger)} if self._ledger else {}),
             "library": lambda: tuple(self._libraries(profile)),
             "proxy.loopback": _all(machine.check_loopback),
             "proxy.obs": _all(check_route, obs_server),

@@ -3,7 +3,7 @@
 import re
 import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -89,6 +89,16 @@ def check_data_folder(settings: Settings) -> Iterator[Diagnosis]:
         mode = f"{stat.S_IMODE(path.stat().st_mode):04o}"
         message = Message("other accounts can access {path} (mode {mode})", path=path, mode=mode)
         yield Diagnosis("data", State.WARN, message, verbatim(f"chmod -R go-rwx {shlex.quote(str(path))}"))
+
+
+def check_ledger(read: Callable[[], object]) -> Iterator[Diagnosis]:
+    """Whether a team's ledger in PostgreSQL can be read."""
+    try:
+        read()
+    except AisbenchError as error:
+        yield Diagnosis("ledger", State.FAIL, error.message, error.hint)
+    else:
+        yield Diagnosis("ledger", State.OK, Message("the ledger in PostgreSQL answers"))
 
 
 def check_libraries(pins: Path) -> Iterator[Diagnosis]:

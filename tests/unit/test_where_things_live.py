@@ -36,6 +36,7 @@ SQL_PLACES = (
     "aisbench_core/running/ledger_limits.py",
     "aisbench_core/running/ledger_watches.py",
     "aisbench_core/running/stores",
+    "aisbench_core/backups/ledger_copies.py",
     "aisbench_core/accounts",
     "aisbench_core/mlflow",
     "aisbench_core/warehouse",

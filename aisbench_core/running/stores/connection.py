@@ -15,6 +15,9 @@ class Row(Protocol):
 
     def __iter__(self) -> Iterator[Any]: ...
 
+    def keys(self) -> list[str]:
+        """The columns in their order, so that a row becomes a dict."""
+
 
 class Cursor(Protocol):
     """The rows that a statement found."""

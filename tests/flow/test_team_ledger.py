@@ -1,0 +1,107 @@
+"""A ledger in PostgreSQL in the life of a server: what checks, backups and programs say of it, and the way back."""
+
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.stores.address import ledger_address
+from aisbench_core.settings import Settings
+from aisbench_core.wiring import open_core
+from tests import records as a
+from tests.actors import TESTER
+from tests.flow.api_process import ApiProcess
+from tests.flow.command_line import CommandLine
+from tests.postgres_server import PASSWORD, PostgresServer
+from tests.team_ledger import PASSWORD_VARIABLE, url_of
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+
+@pytest.fixture
+def url(postgres: PostgresServer, shell: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The ledger of a shell and of this process."""
+    monkeypatch.setenv(PASSWORD_VARIABLE, PASSWORD)
+    postgres.create("team")
+    url = url_of(postgres, "team")
+    shell.environment |= {PASSWORD_VARIABLE: PASSWORD, "AISBENCH_LEDGER": url}
+    yield url
+    for database in ("team", "restored"):
+        postgres.drop(database)
+
+
+def readiness(server: ApiProcess) -> int:
+    connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
+    connection.request("GET", "/readyz")
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_a_server_is_ready_while_its_ledger_answers(shell: CommandLine, url: str, postgres: PostgresServer) -> None:
+    server = ApiProcess(shell.data_dir, ledger=url, ledger_password=PASSWORD)
+    ready = readiness(server)
+
+    postgres.kill()
+    away = readiness(server)
+    postgres.resume()
+
+    assert (ready, away, readiness(server)) == (200, 503, 200)
+    assert "Traceback" not in server.stop()
+
+
+def test_the_doctor_says_whether_the_ledger_answers(shell: CommandLine, url: str) -> None:
+    answering = {each["check"]: each for each in shell.answer("doctor")}["ledger"]
+    shell.environment["AISBENCH_LEDGER"] = url.replace("/team", "/nowhere")
+    refused = shell.type("doctor")
+
+    assert answering["state"] == "ok"
+    assert 'database "nowhere" does not exist' in refused.output
+    assert PASSWORD not in refused.output
+
+
+@pytest.mark.usefixtures("url")
+def test_a_backup_says_that_the_ledger_is_not_in_it(shell: CommandLine, tmp_path: Path) -> None:
+    (shell.data_dir / "ledger.sqlite3").write_bytes(b"of the time before")
+    assert shell.type("people", "set-role", "ann", "lead").exit_code == 0
+
+    assert shell.type("backup", str(tmp_path / "backup.tar.gz")).exit_code == 0
+
+    shell.environment["AISBENCH_DATA_DIR"] = str(tmp_path / "restored")
+    restored = shell.type("restore", str(tmp_path / "backup.tar.gz"))
+    assert restored.exit_code == 0, restored.output
+    assert "the ledger is the team's" in restored.stderr
+    assert not (tmp_path / "restored" / "ledger.sqlite3").exists()
+    assert "ann" in shell.type("people", "list").stdout
+
+
+def test_a_dump_that_is_brought_back_is_whole(shell: CommandLine, url: str, postgres: PostgresServer) -> None:
+    core = open_core(Settings(data_dir=shell.data_dir, profile="lab", ledger=url))
+    core.ledger.add(a.run("r-1"))
+    core.annotations.tag("r-1", ["kept"], [], TESTER)
+    dump = postgres.dump("team")
+    postgres.create("restored")
+
+    postgres.restore("restored", dump)
+
+    again = url_of(postgres, "restored")
+    restored = open_core(Settings(data_dir=shell.data_dir, profile="lab", ledger=again))
+    assert restored.ledger.get("r-1") == core.ledger.get("r-1")
+    assert restored.audit.verify(TESTER) == core.audit.verify(TESTER)
+    restored.annotations.tag("r-1", ["more"], [], TESTER)
+    assert restored.audit.verify(TESTER).entries == core.audit.verify(TESTER).entries + 1
+
+
+def test_pages_of_many_threads_take_few_connections(url: str, postgres: PostgresServer) -> None:
+    ledger = Ledger(ledger_address(url, lambda: PASSWORD))
+    for _ in range(200):
+        ledger.count()
+
+    deadline = time.monotonic() + 10
+    query = "select count(*) from pg_stat_activity where datname = 'team'"
+    while postgres.sql(query) != ["1"]:
+        assert time.monotonic() < deadline, postgres.sql(query)
