@@ -115,7 +115,7 @@ class Core:
         )
         budgets = BudgetLedger(ledger)
         self.budgets = Budgets(budgets, clock)
-        self.approvals = Approvals(ledger, budgets, clock)
+        self.approvals = Approvals(ledger, SeriesLedger(ledger), budgets, clock)
         self.jobs = Jobs(ledger, interactive, runs, clock)
         self.algorithms = Algorithms(workloads, connect, interactive, runs.open_folders)
         self.files = RunFiles(settings.runs_dir, ledger)

@@ -47,6 +47,8 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Jobs.delete": Permission("job.delete", E, "cannot be undone; jobs not of this console are others'", L),
     "Approvals.approve": Permission("run.approve", L, "costs money beyond a budget; one's own as admin only"),
     "Approvals.decline": Permission("run.decline", L, "keeps others' runs from being launched"),
+    "Approvals.approve_series": Permission("series.approve", L, "costs money beyond a budget; one's own as admin only"),
+    "Approvals.decline_series": Permission("series.decline", L, "keeps others' runs from being launched"),
     "SeriesService.launch": Permission("series.launch", E, "costs money"),
     "SeriesService.stop": Permission("series.stop", E, "loses what has been computed", L),
     "SeriesService.rerun": Permission("series.rerun", E, "costs money of the series", L),

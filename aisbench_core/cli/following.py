@@ -18,7 +18,7 @@ from aisbench_core.cli.options import Group, command
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Delivery, Run
+    from aisbench_core.model import Delivery, Run, Series
     from aisbench_core.notifications.channels import NotificationChannel
     from aisbench_core.series.matrix import Matrix
     from aisbench_core.wiring import Core
@@ -92,7 +92,8 @@ def wait_for_series(core: "Core", series_id: str) -> "Matrix":
                     display.message(f"{number}, {title}, repeat {cell.repeat}: {state}")
                 states[cell.index] = state
             # On hold a user must raise the budget.
-            if matrix.state.has_ended or (matrix.hold and matrix.state == "held"):
+            waits = matrix.series.held or matrix.hold
+            if matrix.state.has_ended or (waits and matrix.state == "held"):
                 return matrix
             pause.wait(POLL_SECONDS * 2)
 
@@ -152,9 +153,19 @@ def end_with(run: "Run") -> None:
 def end_if_held(run: "Run") -> None:
     """Exit with 9 if the run waits for an approval."""
     if run.state == "held":
-        display.message(f"held: {run.detail}")
-        display.message(f"a lead or an admin lets it begin: aisbench approve {run.run_id}")
-        click.get_current_context().exit(HELD)
+        _end_held(run.run_id, run.detail)
+
+
+def end_if_series_held(series: "Series") -> None:
+    """Exit with 9 if the series waits for an approval."""
+    if series.held:
+        _end_held(series.series_id, series.held)
+
+
+def _end_held(subject: str, reason: str) -> None:
+    display.message(f"held: {reason}")
+    display.message(f"a lead or an admin lets it begin: aisbench approve {subject}")
+    click.get_current_context().exit(HELD)
 
 
 @command()

@@ -9,7 +9,7 @@ from aisbench_core.model.annotation import (
     tag_error,
     whole_note,
 )
-from aisbench_core.model.budget import Budget, BudgetScope, BudgetUse, ExpectedCost, StoredBudget, WaitingLaunch
+from aisbench_core.model.budget import Budget, BudgetScope, BudgetUse, ExpectedCost, StoredBudget, WaitingLaunches
 from aisbench_core.model.image import ImageName, ImageVersion, Organisation, Repository, image_name
 from aisbench_core.model.job import (
     ENDED_PHASES,
@@ -236,7 +236,7 @@ __all__ = [
     "Update",
     "Volume",
     "WaitingJob",
-    "WaitingLaunch",
+    "WaitingLaunches",
     "WayIn",
     "WorkloadFacts",
     "canonical_json",

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from aisbench_core.messages import Message
 from aisbench_core.model.run import Run
+from aisbench_core.model.series import Series
 from aisbench_core.model.spec import Frozen
 
 NEARLY_USED = 0.8
@@ -101,8 +102,8 @@ class BudgetUse:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingLaunch:
-    """A run that waits for an approval, and the budgets that it is about."""
+class WaitingLaunches:
+    """Runs and series that wait for an approval."""
 
-    run: Run
-    uses: Sequence[BudgetUse]
+    runs: Sequence[Run]
+    series: Sequence[Series]

@@ -137,9 +137,10 @@ class SeriesRow:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A launched plan with the values of that time; only `budget`, `launch_error` and the rows of a search change.
+    """A launched plan with the values of that time; only the fields from `budget` on and rows of a search change.
 
-    `launch_error`: why its next cell could not be launched, one sentence, or empty."""
+    `launch_error`: why its next cell could not be launched, one sentence, or empty. `held`: why it waits for an
+    approval, or empty; `approved`: whether somebody let it go on, so that no budget is asked again."""
 
     series_id: str
     plan: SeriesPlan
@@ -149,6 +150,8 @@ class Series:
     created_by: str
     budget: float | None
     launch_error: str = ""
+    held: str = ""
+    approved: bool = False
 
     @property
     def title(self) -> str:
@@ -160,7 +163,8 @@ class Series:
 class Attempt:
     """One attempt at a cell. `cell` counts from 1 in the order of launching; `row` is an index of the series' rows.
 
-    `run_id` is empty until it is launched; a cancelled attempt never is."""
+    `run_id` is empty until it is launched; a cancelled attempt never is. `expected_cost` in `currency` is reserved
+    until then; None is not known."""
 
     series_id: str
     cell: int
@@ -171,6 +175,8 @@ class Attempt:
     requested_at: datetime
     run_id: str = ""
     cancelled: bool = False
+    expected_cost: float | None = None
+    currency: str = ""
 
     @property
     def is_waiting(self) -> bool:

@@ -86,6 +86,7 @@ INDEXES = {
     "deliveries_by_age": "deliveries (at desc, delivery_id)",
     "watches_by_configuration": "watches (configuration, completed_at desc) where completed_at is not null",
     "scheduled_series_by_age": "scheduled_series (schedule, at)",
+    "series_held": "series (held_until) where held <> ''",
     "attempts_to_launch": "attempts (series_id) where run_id = '' and cancelled = 0",
 }
 

@@ -8,14 +8,15 @@ from pydantic import TypeAdapter
 
 from aisbench_core.errors import SeriesNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, to_json
-from aisbench_core.model import ACTIVE, Attempt, Event, Run, Series, SeriesPlan, SeriesRow
+from aisbench_core.model import ACTIVE, Attempt, Event, Run, RunState, Series, SeriesPlan, SeriesRow
+from aisbench_core.running.budgets.series_holds import SeriesCheck, hold_series
 from aisbench_core.running.ledger import Check, Ledger, add_event, as_text, as_time, columns_of, row_of, run_of
 from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import insert, marks
 
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 # The columns of attempts, in the order of Attempt's fields.
-_ATTEMPT = "series_id, cell, number, place, repeat, asked_by, asked_at, run_id, cancelled"
+_ATTEMPT = "series_id, cell, number, place, repeat, asked_by, asked_at, run_id, cancelled, expected_cost, currency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,17 @@ class SeriesLedger:
 
     ledger: Ledger
 
-    def add(self, series: Series, attempts: Sequence[Attempt], event: Event, token: str = "") -> Series:
-        """Store a series with the first attempt at each cell, in one transaction. A token is stored once."""
+    def add(
+        self,
+        series: Series,
+        attempts: Sequence[Attempt],
+        event: Event,
+        token: str = "",
+        check: SeriesCheck = lambda _con, series: series,
+    ) -> Series:
+        """Store a series with the first attempt at each cell, in one transaction. A token is stored once.
+
+        `check` returns it as it is stored, which may be held."""
         row = {
             "series_id": series.series_id,
             "name": series.plan.name,
@@ -43,8 +53,9 @@ class SeriesLedger:
             if earlier:
                 return _series(earlier)
             insert(con, "series", row)
-            _add_attempts(con, attempts)
             add_event(con, event)
+            series = check(con, series)
+            _add_attempts(con, attempts)
         return series
 
     def get(self, series_id: str) -> Series:
@@ -77,10 +88,11 @@ class SeriesLedger:
         return [_series(row) for row in self.ledger.rows(query, series_ids)]
 
     def waiting(self) -> list[Series]:
-        """Series with cells still to be launched, oldest first."""
+        """Series with cells still to be launched, oldest first, without those that wait for an approval."""
         query = (
             "select * from series where series_id in"
-            " (select series_id from attempts where run_id = '' and cancelled = 0) order by created_at, series_id"
+            " (select series_id from attempts where run_id = '' and cancelled = 0) and held = ''"
+            " order by created_at, series_id"
         )
         return [_series(row) for row in self.ledger.rows(query)]
 
@@ -88,7 +100,7 @@ class SeriesLedger:
         """All attempts at the cells of these series, in launch order."""
         where = f"series_id in {marks(series_ids)} order by series_id, number, cell"
         rows = self.ledger.rows(f"select {_ATTEMPT} from attempts where {where}", series_ids)  # noqa: S608  # only ? marks
-        values = ((*row[:6], as_time(row["asked_at"]), row["run_id"], bool(row["cancelled"])) for row in rows)
+        values = ((*row[:6], as_time(row["asked_at"]), row["run_id"], bool(row["cancelled"]), *row[9:]) for row in rows)
         return [Attempt(*attempt) for attempt in values]
 
     def runs(self, series_ids: Collection[str]) -> list[Run]:
@@ -112,7 +124,7 @@ class SeriesLedger:
         """Store the run of an attempt, once. Raises StaleRun when the attempt has a run already, or was cancelled.
 
         `row`: the row of a trial whose values were chosen just now, in place of the one without values. `check`: as in
-        `Ledger.add`."""
+        `Ledger.add`; a held run is not stored, and holds the whole series."""
         with self.ledger.transaction() as con:
             done = con.execute(
                 "update attempts set run_id = ? where series_id = ? and cell = ? and number = ?"
@@ -128,6 +140,10 @@ class SeriesLedger:
                     )
                 )
             run = check(con, run)
+            if run.state is RunState.HELD:
+                _take_back(con, attempt)
+                hold_series(con, attempt.series_id, run.detail, run.created_at, run.next_step_at)
+                return run
             if row is not None:
                 _replace_row(con, attempt, row)
             insert(con, "runs", row_of(run))
@@ -140,14 +156,18 @@ class SeriesLedger:
             done = con.execute(
                 "update attempts set cancelled = 1 where series_id = ? and run_id = '' and cancelled = 0", [series_id]
             )
+            con.execute(
+                "update series set held = '', held_data = '', held_until = null where series_id = ?", [series_id]
+            )
             add_event(con, event)
             return done.rowcount
 
-    def add_attempts(self, attempts: Sequence[Attempt], event: Event) -> None:
-        """Add attempts; one that two people add at the same time is added once."""
+    def add_attempts(self, series: Series, attempts: Sequence[Attempt], event: Event, check: SeriesCheck) -> None:
+        """Add attempts; one that two people add at the same time is added once. `check`: as in `add`."""
         with self.ledger.transaction() as con:
-            _add_attempts(con, attempts)
             add_event(con, event)
+            check(con, series)
+            _add_attempts(con, attempts)
 
     def set_budget(self, series_id: str, budget: float | None, event: Event) -> None:
         """Change the budget, in node hours."""
@@ -167,8 +187,16 @@ class SeriesLedger:
 
 def _add_attempts(con: LedgerConnection, attempts: Sequence[Attempt]) -> None:
     con.executemany(
-        f"insert into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing",  # noqa: S608  # columns of ours
+        f"insert into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing",  # noqa: S608  # columns of ours
         [tuple(columns_of(attempt).values()) for attempt in attempts],
+    )
+
+
+def _take_back(con: LedgerConnection, attempt: Attempt) -> None:
+    where = "series_id = ? and cell = ? and number = ?"
+    con.execute(
+        f"update attempts set run_id = '' where {where}",  # noqa: S608  # only ? marks
+        [attempt.series_id, attempt.cell, attempt.number],
     )
 
 
@@ -190,4 +218,6 @@ def _series(row: Row) -> Series:
         row["created_by"],
         row["budget"],
         from_json(row["trouble"], row["trouble_data"]),
+        from_json(row["held"], row["held_data"]),
+        bool(row["approved"]),
     )

@@ -17,18 +17,21 @@ from aisbench_core.model import (
     Notice,
     Run,
     RunSpec,
+    RunState,
     Series,
     SeriesRow,
     WayIn,
     local_actor,
 )
 from aisbench_core.regions import Regions
+from aisbench_core.running.budgets.series_holds import SeriesHolds, cell_check
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.runs import Runs
 from aisbench_core.series.early_stop import hopeless
 from aisbench_core.series.matrix import Matrix
+from aisbench_core.series.planning import cell_cost
 from aisbench_core.series.sampler import Trial, suggest
 from aisbench_core.series.search_plans import choice_of, space_of, trial_row
 from aisbench_core.series.snapshot import SeriesSnapshot
@@ -62,6 +65,7 @@ class Admitting:
 
     def admit(self) -> None:
         """Launch what there is room for, oldest series first. A cell that cannot be launched delays only its series."""
+        self._end_expired()
         running = self.ledger.active()
         self._stop_hopeless({run.series_id for run in running})
         waiting = self.ledger.waiting()
@@ -73,6 +77,13 @@ class Admitting:
             if later is None or later <= self.clock():
                 self._admit_cells(series, active)
 
+    def _end_expired(self) -> None:
+        """End series that nobody approved in time."""
+        holds = SeriesHolds(self.run_ledger)
+        for series_id in holds.expired(self.clock()):
+            text = Message("nobody approved it in time")
+            holds.end(series_id, Event(series_id, self.clock(), WayIn.FOLLOWER, Level.INFO, text))
+
     def _admit_cells(self, series: Series, active: Counter[Pool]) -> None:
         pool = _pool(series.profile, series.rows[0].spec, series.series_id)
         while active[pool] < series.plan.parallel:
@@ -81,7 +92,7 @@ class Admitting:
             if following is None or self._is_held(snapshot):
                 return
             try:
-                self.launch(snapshot, following)
+                launched = self.launch(snapshot, following)
             except StaleRun:
                 return  # a person was quicker; the next tick launches what is left
             except Exception as raised:
@@ -90,6 +101,8 @@ class Admitting:
                     LOG.exception("series %s: a bug", series.series_id)
                 self._put_off(series, error)
                 return
+            if launched.state is RunState.HELD:
+                return  # the whole series waits for an approval
             active[pool] += 1
             self._later.pop(series.series_id, None)
             if series.launch_error:
@@ -98,7 +111,9 @@ class Admitting:
                 series = self.ledger.get(series.series_id)
 
     def launch(self, snapshot: SeriesSnapshot, attempt: Attempt) -> Run:
-        """Launch an attempt as a run in the name of its creator. Raises StaleRun when it is one, or was cancelled."""
+        """Launch an attempt as a run in the name of its creator. Raises StaleRun when it is one, or was cancelled.
+
+        One that no budget has room for is not stored; it is returned as held, and so is its series."""
         series, row, chosen = snapshot.series, snapshot.series.rows[attempt.row], None
         if series.plan.search and not row.parameters:
             row = chosen = self._chosen(snapshot, attempt)
@@ -107,11 +122,15 @@ class Admitting:
         else:
             self.files.keep(series)
 
+        profile = self.regions.profile(series.profile)
+        cost = cell_cost(row.spec, series.plan, profile)
+        settings = self.runs.settings
+        check = cell_check(self.runs.limits, cost, settings.approval_days, approved=series.approved)
+
         def store(run: Run, event: Event) -> Run:
             of_series = replace(run, series_id=series.series_id, series_index=attempt.cell)
-            return self.ledger.admit(attempt, of_series, event, chosen, self.runs.limits.require_room)
+            return self.ledger.admit(attempt, of_series, event, chosen, check)
 
-        profile = self.regions.profile(series.profile)
         return self.runs.create(row.spec, profile, local_actor(attempt.requested_by, WayIn.FOLLOWER), store)
 
     def _chosen(self, snapshot: SeriesSnapshot, attempt: Attempt) -> SeriesRow:

@@ -229,7 +229,9 @@ def matrix_of(
         rows.append(MatrixRow(planned, row_cells, unit, summary(values), middle, evaluation))
     cells, hold = [cell for row in rows for cell in row.cells], snapshot.hold
     codes = {cell.counted.run.code_sha256 for cell in cells if cell.counted and cell.counted.run}
-    state = _state([cell.shown.state for cell in cells], bool(snapshot.runs), bool(hold or series.launch_error))
+    state = _state(
+        [cell.shown.state for cell in cells], bool(snapshot.runs), bool(hold or series.launch_error or series.held)
+    )
     return Matrix(series, state, tuple(rows), snapshot.hours, hold, len(codes), tuple(events))
 
 

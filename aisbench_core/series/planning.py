@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import product
 from typing import Any
@@ -17,6 +17,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import (
     MOST_CELLS,
     Attempt,
+    ExpectedCost,
     Finding,
     Flavor,
     Level,
@@ -205,6 +206,30 @@ def first_attempts(
     alike. Each round begins with the fewest nodes, where a mistake costs least."""
     cells = [(row, repeat) for repeat in range(1, plan.repeats + 1) for row in range(len(rows))]
     return [Attempt(series_id, cell, 1, row, repeat, who, at) for cell, (row, repeat) in enumerate(cells, start=1)]
+
+
+def priced(attempts: Sequence[Attempt], plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> list[Attempt]:
+    """The attempts with what each is expected to cost."""
+    costs = [cell_cost(row.spec, plan, profile) for row in rows]
+    return [
+        replace(attempt, expected_cost=costs[attempt.row].amount, currency=costs[attempt.row].currency)
+        for attempt in attempts
+    ]
+
+
+def cell_cost(spec: RunSpec, plan: SeriesPlan, profile: Profile) -> ExpectedCost:
+    """What a cell is expected to cost: its time limit bounds the estimate of the plan."""
+    hours = plan.hours_per_run
+    return offline.expected_cost(spec, profile, min(hours, spec.auto_stop_hours or hours))
+
+
+def total_cost(
+    attempts: Sequence[Attempt], plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile
+) -> ExpectedCost:
+    """What attempts are expected to cost together; not known if one is not."""
+    costs = [cell_cost(rows[attempt.row].spec, plan, profile) for attempt in attempts]
+    unknown = next((cost for cost in costs if cost.amount is None), None)
+    return unknown or ExpectedCost(sum(cost.amount or 0.0 for cost in costs), costs[0].currency if costs else "")
 
 
 def _varied(

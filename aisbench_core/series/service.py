@@ -27,6 +27,8 @@ from aisbench_core.model import (
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.regions import Regions
 from aisbench_core.results.progress import seconds_in
+from aisbench_core.running.budgets.ledger import PlannedLaunch
+from aisbench_core.running.budgets.series_holds import SeriesCheck, series_check
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.run_files import SeriesFiles
@@ -87,23 +89,26 @@ class SeriesService:
 
     @permitted
     def launch(self, plan: SeriesPlan, profile: str, actor: Actor, token: str = "") -> Series:
-        """Store a series; the follower launches its cells. A token launches once.
+        """Store a series; the follower launches its cells, after an approval if no budget has room for all of them.
+
+        A token launches once.
 
         Raises SpecError with every error of every cell."""
         require_open_files(plan.spec, actor, self.runs.open_folders)
         draft = self.checked(plan, profile)
         plan = draft.plan
         now = self.clock()
-        series_id = new_id("s", now)
-        profile_name = self.regions.profile(profile).name
-        series = Series(series_id, plan, draft.rows, profile_name, now, actor.name, plan.budget)
-        attempts = planning.first_attempts(series_id, plan, draft.rows, actor.name, now)
+        series_id, chosen = new_id("s", now), self.regions.profile(profile)
+        series = Series(series_id, plan, draft.rows, chosen.name, now, actor.name, plan.budget)
+        first = planning.first_attempts(series_id, plan, draft.rows, actor.name, now)
+        attempts = planning.priced(first, plan, draft.rows, chosen)
         message = Message(
             "launched: {cells} cells, about {node_hours:.4g} node hours",
             cells=len(attempts),
             node_hours=draft.estimate.node_hours,
         )
-        launched = self.ledger.add(series, attempts, self._event(series_id, message, actor), token)
+        check = self._check(series, attempts, actor)
+        launched = self.ledger.add(series, attempts, self._event(series_id, message, actor), token, check)
         self.files.keep(launched)
         return launched
 
@@ -214,7 +219,9 @@ class SeriesService:
             problem = Problem("cells", reason, Message("{count} valid", count=matrix.valid))
             raise SpecError(Message("series {series_id}", series_id=series.series_id), [problem])
         message = Message("run again: {count} cells", count=len(again))
-        self.ledger.add_attempts(again, self._event(series.series_id, message, actor))
+        again = planning.priced(again, series.plan, series.rows, self.regions.profile(series.profile))
+        check = self._check(series, again, actor)
+        self.ledger.add_attempts(series, again, self._event(series.series_id, message, actor), check)
         return self.matrix(series.series_id)
 
     @permitted_for(_created_by)
@@ -238,6 +245,13 @@ class SeriesService:
     def admitting(self) -> Admitting:
         """What launches cells, with nothing launched yet."""
         return Admitting(self.run_ledger, self.ledger, self.files, self.regions, self.runs, self.results, self.clock)
+
+    def _check(self, series: Series, attempts: Sequence[Attempt], actor: Actor) -> SeriesCheck:
+        """Holds the series unless budgets have room for these attempts, too."""
+        profile = self.regions.profile(series.profile)
+        cost = planning.total_cost(attempts, series.plan, series.rows, profile)
+        launch = PlannedLaunch(actor.name, cost, self.clock(), series.series_id)
+        return series_check(launch, self.runs.settings.approval_days)
 
     def _drafted(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
         chosen = self.regions.profile(profile)

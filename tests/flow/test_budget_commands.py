@@ -44,7 +44,7 @@ def test_an_approved_launch_runs_and_a_declined_one_ends_as_stopped_and_says_why
     assert (approved.exit_code, declined.exit_code) == (0, 0)
     again = lab.type("approve", first.stdout.strip())
     assert again.exit_code == 2
-    assert "only a held run can be approved or declined" in again.stderr
+    assert "only what is held can be approved or declined" in again.stderr
     states = {run["run_id"]: (run["state"], run["verdict"]) for run in lab.answer("runs")["runs"]}
     assert states[first.stdout.strip()] == ("preparing", None)
     assert states[second.stdout.strip()] == ("collecting", "stopped")

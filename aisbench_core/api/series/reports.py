@@ -136,7 +136,7 @@ def show_series(call: ApiCall) -> SeriesDetails:
 
 def details_of(matrix: Matrix) -> SeriesDetails:
     """A series as the API shows it."""
-    held = matrix.series.launch_error or (matrix.hold.sentence if matrix.hold else "")
+    held = matrix.series.held or matrix.series.launch_error or (matrix.hold.sentence if matrix.hold else "")
     best = _best(matrix.best) if matrix.best else None
     return SeriesDetails(_summary(matrix), matrix.series.plan, held, best, [*map(_row, matrix.rows)])
 

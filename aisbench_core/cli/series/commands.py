@@ -8,7 +8,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import NOT_ENOUGH_DATA, RUN_FAILED, YOUR_INPUT
-from aisbench_core.cli.following import wait_for_series, warn_without_follower
+from aisbench_core.cli.following import end_if_series_held, wait_for_series, warn_without_follower
 from aisbench_core.cli.options import (
     Group,
     output_option,
@@ -72,12 +72,14 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
     launched = core.series.launch(draft.plan, profile, actor())
     if not wait:
         display.result({"series_id": launched.series_id}, as_json, lambda: launched.series_id)
+        end_if_series_held(launched)
         warn_without_follower(core)
         return
     if not as_json:
         click.echo(launched.series_id)  # before the wait, so that scripts can use it
     matrix = wait_for_series(core, launched.series_id)
     display.result(matrix_json(matrix), as_json, lambda: report_text(matrix))
+    end_if_series_held(matrix.series)
     if matrix.state != "completed":
         click.get_current_context().exit(RUN_FAILED)
 

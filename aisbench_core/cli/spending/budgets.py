@@ -62,20 +62,29 @@ def remove(scope: str, currency: str, name: str, as_json: bool) -> None:
 
 
 @command()
-@click.argument("run_id", metavar="RUN")
-def approve(run_id: str, as_json: bool) -> None:
-    """Approve a held launch: it begins now, whatever its budgets say. `aisbench runs --state held` lists them."""
-    run = open_core(writing=True).approvals.approve(run_id, actor())
-    display.result(run, as_json, lambda: f"{run.run_id}  approved")
+@click.argument("launch", metavar="RUN|SERIES")
+def approve(launch: str, as_json: bool) -> None:
+    """Approve a held run or series: it begins now, whatever its budgets say. `aisbench runs --state held` lists runs.
+
+    Of a series all cells that are still to be launched are approved.
+    """
+    approvals = open_core(writing=True).approvals
+    decided = approvals.find(launch)
+    decide = approvals.approve_series if decided.startswith("s") else approvals.approve
+    decide(decided, actor())
+    display.result({"id": decided, "decision": "approved"}, as_json, lambda: f"{decided}  approved")
 
 
 @command()
-@click.argument("run_id", metavar="RUN")
+@click.argument("launch", metavar="RUN|SERIES")
 @click.option("--reason", default="", help="Why, for the person who asked.")
-def decline(run_id: str, reason: str, as_json: bool) -> None:
-    """Decline a held launch: it ends as stopped, and no job is created."""
-    run = open_core(writing=True).approvals.decline(run_id, reason, actor())
-    display.result(run, as_json, lambda: f"{run.run_id}  declined")
+def decline(launch: str, reason: str, as_json: bool) -> None:
+    """Decline a held run or series: it ends as stopped, and no job is created. Active runs of a series go on."""
+    approvals = open_core(writing=True).approvals
+    decided = approvals.find(launch)
+    decide = approvals.decline_series if decided.startswith("s") else approvals.decline
+    decide(decided, reason, actor())
+    display.result({"id": decided, "decision": "declined"}, as_json, lambda: f"{decided}  declined")
 
 
 def _title(stored: "StoredBudget") -> str:

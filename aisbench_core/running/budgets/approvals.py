@@ -1,17 +1,17 @@
 """Approvals of launches that no budget has room for. Nothing is sent to the cloud before one."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from aisbench_core.access import permitted
 from aisbench_core.access.permissions import has_role
 from aisbench_core.changes import note_values
 from aisbench_core.errors import NotAllowed, Problem, SpecError
 from aisbench_core.messages import Message
-from aisbench_core.model import Actor, Clock, Event, ExpectedCost, Role, Run, RunState, WaitingLaunch
+from aisbench_core.model import Actor, BudgetUse, Clock, Event, ExpectedCost, Role, Run, RunState, WaitingLaunches
 from aisbench_core.running.budgets.ledger import BudgetLedger, PlannedLaunch
+from aisbench_core.running.budgets.series_holds import SeriesHolds
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_series import SeriesLedger
 
 MOST_LETTERS = 300
 LISTED = 200
@@ -19,59 +19,83 @@ LISTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """Decisions on held launches; methods about one run raise RunNotFound."""
+    """Decisions on held launches. Methods about one raise RunNotFound, SeriesNotFound, and SpecError if it is not held.
+
+    Nobody approves a launch of one's own, except for admins, who could change the budget as well."""
 
     ledger: Ledger
+    series: SeriesLedger
     budgets: BudgetLedger
     clock: Clock
 
-    def waiting(self) -> list[Run]:
-        """Held launches, the newest first."""
-        return self.ledger.page((RunState.HELD,), limit=LISTED)
+    def find(self, start: str) -> str:
+        """The id of a run or a series by a unique prefix of it."""
+        if start.startswith("s"):
+            return self.series.get(start).series_id
+        return self.ledger.get(start).run_id
 
-    def shown(self, run: Run) -> WaitingLaunch:
-        """A held launch with what is left of the budgets that it is about."""
+    def waiting(self) -> WaitingLaunches:
+        """Held launches, the newest first."""
+        ids = SeriesHolds(self.ledger).waiting()
+        series = sorted(self.series.of(ids), key=lambda one: ids.index(one.series_id))
+        return WaitingLaunches(self.ledger.page((RunState.HELD,), limit=LISTED), series)
+
+    def uses(self, run: Run) -> list[BudgetUse]:
+        """What is left of the budgets that a run is about."""
         cost = ExpectedCost(run.expected_cost, run.currency)
-        planned = PlannedLaunch(run.created_by, cost, run.created_at, run.series_id)
-        return WaitingLaunch(run, self.budgets.uses_of(planned))
+        return self.budgets.uses_of(PlannedLaunch(run.created_by, cost, run.created_at, run.series_id))
 
     @permitted
     def approve(self, run_id: str, actor: Actor) -> Run:
-        """Let a held run go on, whatever budgets say. Raises NotAllowed for one's own, except for admins; SpecError
-        unless it is held, StaleRun if somebody decides at the same time."""
-        message = Message("approved by {who}", who=actor.name)
-
-        def approved(run: Run) -> Run:
-            if run.created_by == actor.name and not has_role(actor, Role.ADMIN):
-                raise NotAllowed(
-                    Message("{who} may not approve a launch of {who}", who=actor.name),
-                    Message("ask another lead, or an admin"),
-                )
-            return run.to(RunState.PREPARING, detail="")
-
-        return self._decide(run_id, actor, message, approved)
+        """Let a held run go on, whatever budgets say. Raises NotAllowed for one's own, and StaleRun."""
+        run = self.ledger.get(run_id)
+        _require_other(actor, run.created_by)
+        _require_held(run.state is RunState.HELD, run.run_id, run.state)
+        after = run.to(RunState.PREPARING, detail="")
+        return self._store(run, after, actor, Message("approved by {who}", who=actor.name))
 
     @permitted
     def decline(self, run_id: str, reason: str, actor: Actor) -> Run:
-        """End a held run before it begins; `reason` may be empty. Raises SpecError unless it is held, StaleRun."""
-        message = _declined(reason, actor)
-        return self._decide(
-            run_id, actor, message, lambda run: run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail=message)
-        )
+        """End a held run before it begins; `reason` may be empty. Raises StaleRun."""
+        run, message = self.ledger.get(run_id), _declined(reason, actor)
+        _require_held(run.state is RunState.HELD, run.run_id, run.state)
+        after = run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail=message)
+        return self._store(run, after, actor, message)
 
-    def _decide(self, run_id: str, actor: Actor, message: Message, decided: Callable[[Run], Run]) -> Run:
-        run, now = self.ledger.get(run_id), self.clock()
-        if run.state is not RunState.HELD:
-            problem = Problem("state", Message("only a held run can be approved or declined"), run.state)
-            raise SpecError(Message("run {run_id}", run_id=run.run_id), [problem])
-        after = decided(run)
+    @permitted
+    def approve_series(self, series_id: str, actor: Actor) -> None:
+        """Let all cells of a held series be launched, whatever budgets say. Raises NotAllowed for one's own."""
+        series = self.series.get(series_id)
+        _require_other(actor, series.created_by)
+        message = Message("approved by {who}", who=actor.name)
+        event = Event.by(actor, series.series_id, self.clock(), message)
+        _require_held(SeriesHolds(self.ledger).approve(series.series_id, event), series.series_id)
+
+    @permitted
+    def decline_series(self, series_id: str, reason: str, actor: Actor) -> None:
+        """Cancel what a held series has not launched yet; active runs go on."""
+        series = self.series.get(series_id)
+        event = Event.by(actor, series.series_id, self.clock(), _declined(reason, actor))
+        _require_held(SeriesHolds(self.ledger).end(series.series_id, event), series.series_id)
+
+    def _store(self, run: Run, after: Run, actor: Actor, message: Message) -> Run:
+        now = self.clock()
         note_values(run.state, after.state)
         event = Event.by(actor, run.run_id, now, message)
-        return self.ledger.advance(run, _due(after, now), event)
+        return self.ledger.advance(run, replace(after, updated_at=now, next_step_at=now), event)
 
 
-def _due(run: Run, now: datetime) -> Run:
-    return replace(run, updated_at=now, next_step_at=now)
+def _require_other(actor: Actor, owner: str) -> None:
+    if owner == actor.name and not has_role(actor, Role.ADMIN):
+        raise NotAllowed(
+            Message("{who} may not approve a launch of {who}", who=actor.name), Message("ask another lead, or an admin")
+        )
+
+
+def _require_held(held: bool, subject: str, state: str = "") -> None:
+    if not held:
+        problem = Problem("state", Message("only what is held can be approved or declined"), state)
+        raise SpecError(Message("run {run_id}", run_id=subject), [problem])
 
 
 def _declined(reason: str, actor: Actor) -> Message:

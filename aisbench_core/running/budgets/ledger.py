@@ -35,12 +35,21 @@ _COSTS = "select state, started_at, ended_at, node_count, price_per_node_hour, e
 _OTHERS = f"{_COSTS} where duration_s is null and (started_at is not null or state not in {marks(TERMINAL)})"
 
 
+# Cells of series count from their launch on, in whatever month they will run; of held series they reserve nothing.
+_WAITING = (
+    "select sum(expected_cost) as reserved from attempts where run_id = '' and cancelled = 0 and currency = ?"
+    " and series_id in (select series_id from series where held = '') and "
+)
+_REQUESTED = {scope: whose.replace("created_by", "asked_by") for scope, whose in _OF.items()}
+
 _NAMES = {
     BudgetScope.PERSON: "select distinct created_by as name from runs"
-    " where currency <> '' and created_at >= ? and created_at < ?",
+    " where currency <> '' and created_at >= ? and created_at < ?"
+    " union select asked_by from attempts where run_id = '' and cancelled = 0",
     BudgetScope.TEAM: "select distinct team as name from team_members",
     BudgetScope.SERIES: "select distinct series_id as name from runs"
-    " where series_id <> '' and currency <> '' and state not in ('completed', 'failed', 'stopped')",
+    " where series_id <> '' and currency <> '' and state not in ('completed', 'failed', 'stopped')"
+    " union select series_id from attempts where run_id = '' and cancelled = 0",
 }
 """Who may use a budget without a name now."""
 
@@ -150,7 +159,8 @@ def use_of(con: LedgerConnection, budget: Budget, subject: str, at: datetime) ->
     for row in con.execute(_OTHERS + where, [*TERMINAL, *values]):
         so_far, expected = _cost_of(row, at)
         spent, reserved = spent + so_far, reserved + max(0.0, expected - so_far)
-    return BudgetUse(budget, subject, spent, reserved, _first_day(at) if is_monthly else None)
+    to_come = con.execute(_WAITING + _REQUESTED[budget.scope], [budget.currency, subject]).fetchone()["reserved"] or 0.0
+    return BudgetUse(budget, subject, spent, reserved + to_come, _first_day(at) if is_monthly else None)
 
 
 def _cost_of(row: Row, now: datetime) -> tuple[float, float]:

@@ -1,0 +1,96 @@
+"""Series that wait for an approval: each is held as a whole, before its first run or where it exceeds a budget."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from aisbench_core.messages import Message, to_json
+from aisbench_core.model import Event, ExpectedCost, Level, NewsKind, Notice, Run, RunState, Series, WayIn
+from aisbench_core.running.budgets.holds import hold_reason
+from aisbench_core.running.budgets.ledger import PlannedLaunch
+from aisbench_core.running.ledger import Check, Ledger, add_event, add_notice, as_text
+from aisbench_core.running.ledger_limits import LaunchLimits
+from aisbench_core.running.stores.connection import LedgerConnection
+
+SeriesCheck = Callable[[LedgerConnection, Series], Series]
+
+_NOT_HELD = "held = '', held_data = '', held_until = null"
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesHolds:
+    """Decisions on held series in the ledger; each is made once."""
+
+    ledger: Ledger
+
+    def approve(self, series_id: str, event: Event) -> bool:
+        """Let a held series go on, whatever budgets say; False if it is not held."""
+        with self.ledger.transaction() as con:
+            return _decide(con, series_id, event, f"{_NOT_HELD}, approved = 1")
+
+    def end(self, series_id: str, event: Event) -> bool:
+        """Cancel what a held series has not launched yet; False if it is not held."""
+        with self.ledger.transaction() as con:
+            if not _decide(con, series_id, event, _NOT_HELD):
+                return False
+            con.execute("update attempts set cancelled = 1 where series_id = ? and run_id = ''", [series_id])
+            return True
+
+    def waiting(self) -> list[str]:
+        """The ids of held series, the newest first."""
+        rows = self.ledger.rows(
+            "select series_id from series where held <> '' order by created_at desc, series_id desc"
+        )
+        return [row["series_id"] for row in rows]
+
+    def expired(self, now: datetime) -> list[str]:
+        """The ids of series that nobody approved in time."""
+        query = "select series_id from series where held <> '' and held_until <= ?"
+        return [row["series_id"] for row in self.ledger.rows(query, [as_text(now)])]
+
+
+def series_check(launch: PlannedLaunch, approval_days: int) -> SeriesCheck:
+    """What is checked in the transaction that stores a series, or more attempts at its cells, before these."""
+
+    def check(con: LedgerConnection, series: Series) -> Series:
+        reason = hold_reason(con, launch)
+        if reason is None:
+            return series
+        hold_series(con, series.series_id, reason, launch.at, launch.at + timedelta(days=approval_days))
+        return replace(series, held=reason, approved=False)
+
+    return check
+
+
+def cell_check(limits: LaunchLimits, cost: ExpectedCost, approval_days: int, *, approved: bool) -> Check:
+    """What is checked in the transaction that stores the run of a cell; one that is returned as held is not stored."""
+
+    def check(con: LedgerConnection, run: Run) -> Run:
+        run = replace(limits.require_room(con, run), expected_cost=cost.amount)
+        launch = PlannedLaunch(run.created_by, cost, run.created_at, run.series_id)
+        reason = None if approved else hold_reason(con, launch)
+        if reason is None:
+            return run
+        until = run.created_at + timedelta(days=approval_days)
+        return replace(run, state=RunState.HELD, detail=reason, next_step_at=until)
+
+    return check
+
+
+def hold_series(con: LedgerConnection, series_id: str, reason: str, at: datetime, until: datetime) -> None:
+    """Launch nothing more of a series until somebody approves it, and tell people; within a transaction."""
+    con.execute(
+        "update series set held = ?, held_data = ?, held_until = ?, approved = 0 where series_id = ?",
+        [str(reason), to_json(reason), as_text(until), series_id],
+    )
+    text = Message("waits for approval: {reason}", reason=reason)
+    add_event(con, Event(series_id, at, WayIn.FOLLOWER, Level.WARNING, text))
+    add_notice(con, Notice(f"{NewsKind.HELD}:{series_id}:{as_text(at)}", series_id, NewsKind.HELD, at, reason))
+
+
+def _decide(con: LedgerConnection, series_id: str, event: Event, changes: str) -> bool:
+    done = con.execute(f"update series set {changes} where series_id = ? and held <> ''", [series_id])  # noqa: S608  # ours
+    if done.rowcount != 1:
+        return False
+    add_event(con, event)
+    return True

@@ -1,0 +1,164 @@
+"""Budgets in money and series: each is held as a whole, before its first run or when it has cost more than expected."""
+
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.errors import NotAllowed, SpecError
+from aisbench_core.model import Actor, Role, Run, RunState, Series, SeriesState, WayIn
+from tests.actors import named
+from tests.flow.following import PERSON
+from tests.series_bench import PROFILE, SPEC, SeriesBench
+
+LEAD = Actor("lena", frozenset({Role.VIEWER, Role.ENGINEER, Role.LEAD}), WayIn.CONSOLE)
+ONE_HOUR = 12.5
+"""What an hour of a node costs on the profile, in CNY."""
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> SeriesBench:
+    """A bench whose runs cost money."""
+    (tmp_path / "data" / "profiles").mkdir(parents=True)
+    paid = PROFILE.replace("rehearsal: true", "rehearsal: false")
+    (tmp_path / "data" / "profiles" / "quiet.yaml").write_text(paid, "utf-8")
+    return SeriesBench.on(tmp_path / "data")
+
+
+def limit(bench: SeriesBench, amount: float, scope: str = "person") -> None:
+    plan = {"scope": scope, "amount": amount, "currency": "CNY"}
+    bench.core.budgets.save(plan, named("root"))
+
+
+def reserved(bench: SeriesBench) -> list[float]:
+    return [use.reserved for use in bench.core.budgets.uses()]
+
+
+def new_series(bench: SeriesBench, cells: int = 3) -> Series:
+    return bench.launch(repeats=cells, hours_per_run=1)
+
+
+def launch_single(bench: SeriesBench) -> Run:
+    return bench.core.runs.launch(SPEC.model_copy(update={"auto_stop_hours": 1}), "quiet", named(PERSON))
+
+
+def test_a_series_that_fits_reserves_all_its_cells_and_gives_back_what_they_do_not_need(bench: SeriesBench) -> None:
+    limit(bench, 4 * ONE_HOUR)
+    series = new_series(bench)
+    assert reserved(bench) == [3 * ONE_HOUR]
+
+    [first] = bench.admit()
+    during = reserved(bench)
+    bench.end(first, hours=0.5)
+
+    assert during == [3 * ONE_HOUR], "a cell that is launched is not counted twice"
+    [use] = bench.core.budgets.uses()
+    assert (use.spent, use.reserved) == (ONE_HOUR / 2, 2 * ONE_HOUR)
+    assert bench.look(series).state is SeriesState.RUNNING
+    assert launch_single(bench).state is RunState.PREPARING
+    assert launch_single(bench).state is RunState.HELD, "the rest is reserved for the series"
+
+
+def test_a_series_that_does_not_fit_launches_nothing_until_somebody_approves_all_of_it(bench: SeriesBench) -> None:
+    limit(bench, 2 * ONE_HOUR)
+    series = new_series(bench)
+
+    assert bench.admit() == []
+    matrix = bench.look(series)
+    assert matrix.state is SeriesState.HELD
+    assert "this costs about 37.50 CNY, and the budget of" in str(matrix.series.held)
+    assert reserved(bench) == []
+    [waiting] = bench.core.approvals.waiting().series
+    assert waiting.series_id == series.series_id
+
+    bench.core.approvals.approve_series(series.series_id, LEAD)
+    done = bench.end_all(series)
+
+    assert done.state is SeriesState.COMPLETED
+    assert [event.message for event in done.events if "approv" in event.message][-1] == "approved by lena"
+
+
+def test_nobody_but_an_admin_approves_a_series_of_ones_own(bench: SeriesBench) -> None:
+    limit(bench, 0)
+    series = new_series(bench)
+
+    with pytest.raises(NotAllowed, match="may not approve a launch of"):
+        bench.core.approvals.approve_series(series.series_id, Actor(PERSON, LEAD.roles, WayIn.CONSOLE))
+
+    bench.core.approvals.approve_series(series.series_id, named(PERSON))
+    with pytest.raises(SpecError, match="only what is held"):
+        bench.core.approvals.approve_series(series.series_id, LEAD)
+
+
+def test_a_declined_series_ends_and_says_who_declined_it_and_why(bench: SeriesBench) -> None:
+    limit(bench, 0)
+    series = new_series(bench)
+
+    bench.core.approvals.decline_series(series.series_id, "next month", LEAD)
+
+    matrix = bench.look(series)
+    assert (matrix.state, matrix.series.held) == (SeriesState.STOPPED, "")
+    assert matrix.events[-1].message == "declined by lena: next month"
+    assert bench.admit() == []
+
+
+def test_a_series_that_has_cost_more_than_expected_is_held_before_it_exceeds_the_budget(bench: SeriesBench) -> None:
+    limit(bench, 3 * ONE_HOUR)
+    series = new_series(bench)
+    [first] = bench.admit()
+    bench.end(first, hours=1.5)
+
+    assert bench.admit() == []
+
+    assert bench.look(series).state is SeriesState.HELD
+    [use] = bench.core.budgets.uses()
+    assert (use.spent, use.reserved) == (1.5 * ONE_HOUR, 0.0)
+    assert not [path for path in bench.core.settings.runs_dir.iterdir() if path.name != first.run_id]
+    bench.core.approvals.approve_series(series.series_id, LEAD)
+    assert len(bench.admit()) == 1
+
+
+def test_cells_that_are_run_again_need_room_too(bench: SeriesBench) -> None:
+    limit(bench, ONE_HOUR)
+    series = new_series(bench, cells=1)
+    [only] = bench.admit()
+    bench.end(only, hours=1, state=RunState.FAILED)
+
+    matrix = bench.core.series.rerun(series.series_id, named(PERSON))
+
+    assert matrix.state is SeriesState.HELD
+    assert bench.admit() == []
+
+
+def test_each_series_can_have_a_budget_of_its_own(bench: SeriesBench) -> None:
+    limit(bench, 2 * ONE_HOUR, "series")
+
+    fits, too_dear = new_series(bench, cells=2), new_series(bench)
+
+    assert (fits.held, bool(too_dear.held)) == ("", True)
+    assert f"the budget of series {too_dear.series_id} is 25.00 CNY" in str(too_dear.held)
+    assert launch_single(bench).state is RunState.PREPARING
+
+
+def test_a_series_that_nobody_approves_ends_after_a_week(bench: SeriesBench) -> None:
+    limit(bench, 0)
+    series = new_series(bench)
+    bench.clock.move(6.9 * 86400)
+    bench.admit()
+    assert bench.look(series).state is SeriesState.HELD
+
+    bench.clock.move(0.2 * 86400)
+    bench.admit()
+
+    matrix = bench.look(series)
+    assert matrix.state is SeriesState.STOPPED
+    assert matrix.events[-1].message == "nobody approved it in time"
+
+
+def test_a_held_series_can_be_stopped_by_the_person_who_asked(bench: SeriesBench) -> None:
+    limit(bench, 0)
+    series = new_series(bench)
+
+    bench.core.series.stop(series.series_id, named(PERSON))
+
+    assert bench.look(series).state is SeriesState.STOPPED
+    assert bench.core.approvals.waiting().series == []
