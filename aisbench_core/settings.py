@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from pydantic import AfterValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 from aisbench_core.access.identity import HEADER_NAME, ISSUER, Identity, Network, checked, networks, roles
 from aisbench_core.documents import Address, parse, parse_private, read_private, read_yaml
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import Api, Frozen, Role
+from aisbench_core.value_errors import refusal
 
 HOME = Path(__file__).resolve().parent.parent
 SECRETS_FILE = HOME / ".streamlit" / "secrets.toml"
@@ -34,6 +35,10 @@ def _from_home(path: Path) -> Path:
 
 Folder = Annotated[Path, AfterValidator(_from_home)]
 """A directory. A relative one starts at HOME: programs that work together are not started in the same directory."""
+
+
+def _folders(text: str) -> tuple[Path, ...]:
+    return tuple(Path(part.strip()) for part in text.split(",") if part.strip())
 
 
 class _DataPath:
@@ -99,6 +104,9 @@ class Settings(Frozen):
         default="", description="Profile with OBS and keys for warehouse_data; none: profile."
     )
     ruleset: Annotated[str, Field(description="Decides validity: see `aisbench ruleset list`.")] = "aisbench/1"
+    code_folders: Annotated[
+        str, Field(description="Further folders whose code everybody who may launch may launch, with commas.")
+    ] = ""
     keep_jobs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of jobs; 0: for ever.")] = 0
     keep_outputs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of outputs in OBS.")] = 0
     keep_logs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of logs in OBS.")] = 0
@@ -152,6 +160,23 @@ class Settings(Frozen):
     credentials_path = _DataPath("credentials.yaml")  # keys by profile name; must be readable by its owner only
 
     notifications_path = _DataPath("notifications.yaml")  # channels by name; readable by its owner only
+
+    @field_validator("code_folders")
+    @classmethod
+    def _without_data(cls, text: str, info: ValidationInfo) -> str:
+        """A job can print what may be launched."""
+        data = Path(info.data.get("data_dir", HOME / "data")).resolve()
+        for folder in _folders(text):
+            if not folder.is_absolute():
+                raise refusal(Message("must be absolute paths, separated by commas"))
+            if data.is_relative_to(folder.resolve()) or folder.resolve().is_relative_to(data):
+                raise refusal(Message("must not hold the data folder, or lie in it: jobs could print its keys"))
+        return text
+
+    @property
+    def shared_code(self) -> tuple[Path, ...]:
+        """Further folders whose code everybody who may launch may launch."""
+        return _folders(self.code_folders)
 
     @property
     def summaries_most_bytes(self) -> int:

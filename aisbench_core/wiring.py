@@ -117,7 +117,7 @@ class Core:
         self.budgets = Budgets(budgets, clock)
         self.approvals = Approvals(ledger, SeriesLedger(ledger), budgets, clock)
         self.jobs = Jobs(ledger, interactive, runs, clock)
-        self.algorithms = Algorithms(workloads, connect, interactive, runs.open_folders)
+        self.algorithms = Algorithms(workloads, connect, interactive, runs.open_folders, settings.shared_code)
         self.files = RunFiles(settings.runs_dir, ledger)
         overviews = RunOverviews(self.files, warehouse, clock)
         self.snapshots = RunSnapshots(self.files, overviews, clock)

@@ -1,10 +1,11 @@
 """Which files of this machine a spec may name: launching uploads them, and the job can print them."""
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from aisbench_core.access.permissions import has_role
-from aisbench_core.errors import NotAllowed
+from aisbench_core.errors import ConfigError, NotAllowed
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Role, RunSpec
 
@@ -16,13 +17,35 @@ def require_open_files(spec: RunSpec, actor: Actor, open_folders: Sequence[Path]
     if has_role(actor, Role.ADMIN):
         return
     for field, path in _paths(spec):
-        # Resolved, or a link or `..` would lead out of an open folder.
-        real = Path(path).expanduser().resolve()
-        if not any(real.is_relative_to(folder.resolve()) for folder in open_folders):
+        file = Path(path).expanduser()
+        if not any(_is_named_in(file, folder) and _lies_in(file, folder) for folder in open_folders):
             raise NotAllowed(
                 Message("{field} names files on the server", field=field),
                 Message("use the code of a workload, or ask an admin to launch it"),
             )
+
+
+def require_no_way_out(files: Iterable[Path], code_folders: Sequence[Path]) -> None:
+    """Raise ConfigError if one of these files is named in a folder whose code people change, and lies elsewhere.
+
+    Checked when the files are read: whoever may write there could set a link after the launch."""
+    for file in files:
+        for folder in code_folders:
+            if _is_named_in(file, folder) and not _lies_in(file, folder):
+                raise ConfigError(
+                    Message("the code has a link that leads out of {folder}: {file}", folder=folder, file=file),
+                    Message("copy the file into the code"),
+                )
+
+
+def _is_named_in(file: Path, folder: Path) -> bool:
+    named = Path(os.path.abspath(file))  # noqa: PTH100  # Path.resolve would follow links
+    return named.is_relative_to(folder) or named.is_relative_to(folder.resolve())
+
+
+def _lies_in(file: Path, folder: Path) -> bool:
+    """Resolved, or a link or `..` would lead out of the folder."""
+    return file.resolve().is_relative_to(folder.resolve())
 
 
 def _paths(spec: RunSpec) -> Iterator[tuple[str, str]]:

@@ -29,6 +29,7 @@ class Algorithms:
     connect: Connect
     interactive: Connect
     open_folders: Sequence[Path]
+    shared_code: Sequence[Path]
 
     def all(self, profile: str) -> Sequence[Algorithm] | None:
         """The newest algorithms, newest first; None if the API of the profile has none."""
@@ -60,7 +61,7 @@ class Algorithms:
         log_change(actor, f"create algorithm {name} in profile {profile}")
         with TemporaryDirectory() as folder:
             beside = files_beside(spec, Path(folder, SCRIPT))
-            code = read_code(spec, self.workloads.get(spec.workload), beside)
+            code = read_code(spec, self.workloads.get(spec.workload), beside, self.shared_code)
             path = run_paths.code_path(spec, code.sha256, cloud.profile)
             upload(cloud.objects, code, path, run_paths.shared_path(cloud.profile), on_progress)
         return cloud.training.create_algorithm(_request(name, spec, path))

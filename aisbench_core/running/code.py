@@ -3,12 +3,13 @@
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
+from aisbench_core.access.server_files import require_no_way_out
 from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.code_folder import NEVER_UPLOADED
 from aisbench_core.authoring.workloads import Workload
@@ -52,16 +53,23 @@ class CodeManifest:
         return hashlib.sha256(canonical_json([[file.name, file.sha256] for file in self.files]).encode()).hexdigest()
 
 
-def read_code(spec: RunSpec, workload: Workload, beside: Mapping[str, Path] = MappingProxyType({})) -> CodeManifest:
+def read_code(
+    spec: RunSpec,
+    workload: Workload,
+    beside: Mapping[str, Path] = MappingProxyType({}),
+    code_folders: Sequence[Path] = (),
+) -> CodeManifest:
     """Read the code from the local disk. Raises ConfigError if it cannot be read.
 
-    `beside`: additional files by their path below the code directory; they replace files of the same path."""
+    `beside`: additional files by their path below the code directory; they replace files of the same path.
+    `code_folders`: no link leads out of them."""
     folder = Path(spec.code_dir).expanduser()
     try:
         sources = dict(_sources(folder))
         for module in workload.reporter_files:
             sources.setdefault(module.name, module)
         sources |= beside
+        require_no_way_out(sources.values(), code_folders)
         return CodeManifest(tuple(_code_file(name, source) for name, source in sorted(sources.items())))
     except OSError as error:
         raise ConfigError(

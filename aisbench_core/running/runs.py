@@ -214,7 +214,8 @@ class Runs:
     @property
     def open_folders(self) -> tuple[Path, ...]:
         """Folders whose files everybody who may launch may name in a spec."""
-        return self.settings.workloads_dir, self.settings.own_workloads_dir, self.settings.software_dir
+        of_console = (self.settings.workloads_dir, self.settings.own_workloads_dir, self.settings.software_dir)
+        return (*of_console, *self.settings.shared_code)
 
     def folder(self, run: Run) -> RunFolder:
         """The run's folder on this machine."""

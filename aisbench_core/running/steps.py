@@ -152,7 +152,7 @@ class Steps:
 
     def _code(self, run: Run) -> CodeManifest:
         beside = files_beside(run.spec, self.folder(run).pre_start)
-        return read_code(run.spec, self.workloads.get(run.spec.workload), beside)
+        return read_code(run.spec, self.workloads.get(run.spec.workload), beside, self.settings.shared_code)
 
     def submit(self, run: Run) -> Run:
         """Create the job, unless an earlier attempt whose response was lost did."""

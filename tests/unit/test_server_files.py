@@ -1,13 +1,16 @@
 """Whoever is no admin launches with code and packages of the open folders only."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.access.server_files import require_open_files
-from aisbench_core.errors import NotAllowed
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.errors import ConfigError, NotAllowed, SpecError
 from aisbench_core.model import Actor, Role, RunSpec, SeriesPlan, WayIn
-from aisbench_core.settings import Settings
+from aisbench_core.running.code import read_code
+from aisbench_core.settings import HOME, Settings, load_settings
 from aisbench_core.wiring import open_core
 
 ENGINEER = Actor("bob", frozenset({Role.ENGINEER}), WayIn.CONSOLE)
@@ -33,6 +36,60 @@ def test_only_admins_name_files_outside_the_open_folders(tmp_path: Path) -> None
         require_open_files(spec(closed), ADMIN, folders)
     with pytest.raises(NotAllowed, match=r"update\.cann names files on the server"):
         require_open_files(spec("", cann="/etc/secret.run"), ENGINEER, folders)
+
+
+def test_further_folders_are_open_by_their_own_names_only(tmp_path: Path) -> None:
+    code, elsewhere = tmp_path / "code", tmp_path / "elsewhere"
+    (code / "net").mkdir(parents=True)
+    elsewhere.mkdir()
+    (elsewhere / "way-in").symlink_to(code / "net")
+    (code / "way-out").symlink_to(elsewhere)
+    (tmp_path / "mount").symlink_to(code)
+    core = open_core(Settings(data_dir=tmp_path / "data", code_folders=f"{code}, {tmp_path / 'mount'}"))
+
+    for path in (code, code / "net", code / "net" / ".." / "net", tmp_path / "mount" / "net"):
+        require_open_files(spec(path), ENGINEER, core.runs.open_folders)
+    # A link from elsewhere could lead elsewhere, once it was checked.
+    for path in (code / "way-out", code / ".." / "elsewhere", elsewhere / "way-in", tmp_path / "code-of-others"):
+        with pytest.raises(NotAllowed, match="code_dir names files on the server"):
+            require_open_files(spec(path), ENGINEER, core.runs.open_folders)
+
+
+def test_no_link_in_shared_code_leads_out_of_it_even_for_an_admin(tmp_path: Path) -> None:
+    code, secret = tmp_path / "code", tmp_path / "secret"
+    (code / "net").mkdir(parents=True)
+    (code / "lib.py").write_text("one", "utf-8")
+    (code / "net" / "train.py").symlink_to(code / "lib.py")
+    secret.write_text("key", "utf-8")
+    workload = Workloads(HOME / "workloads", tmp_path / "own").get("quickstart_digits")
+    assert "train.py" in {file.name for file in read_code(spec(code / "net"), workload, {}, [code]).files}
+
+    (code / "net" / "key.txt").symlink_to(secret)
+
+    with pytest.raises(ConfigError, match=r"the code has a link that leads out of .*code: .*key\.txt"):
+        read_code(spec(code / "net"), workload, {}, [code])
+    with pytest.raises(ConfigError, match="leads out"):  # a package beside the code
+        read_code(spec(code), workload, {"cann.run": code / "net" / "key.txt"}, [code])
+    shutil.rmtree(code / "net")
+    (code / "net").symlink_to(tmp_path)  # the folder itself, after the launch
+    with pytest.raises(ConfigError, match="leads out"):
+        read_code(spec(code / "net"), workload, {}, [code])
+
+
+@pytest.mark.parametrize(
+    ("folders", "message"),
+    [
+        ("code", "must be absolute paths, separated by commas"),
+        ("/", "must not hold the data folder, or lie in it"),
+        ("{data}/runs", "must not hold the data folder, or lie in it"),
+        ("/srv/code, {data}/..", "must not hold the data folder, or lie in it"),
+    ],
+)
+def test_the_data_folder_is_never_code(tmp_path: Path, folders: str, message: str) -> None:
+    data = tmp_path / "data"
+
+    with pytest.raises(SpecError, match=f"code_folders: {message}"):
+        load_settings({"AISBENCH_DATA_DIR": str(data), "AISBENCH_CODE_FOLDERS": folders.format(data=data)})
 
 
 def test_runs_series_schedules_and_algorithms_ask_whose_files_they_are(tmp_path: Path) -> None:
