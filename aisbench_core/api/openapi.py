@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
+from aisbench_core.api.descriptions import ADDRESSED, FILTERS, describe
 from aisbench_core.api.endpoint import PREFIX, Endpoint
+from aisbench_core.api.examples import EXAMPLES
 from aisbench_core.api.problems import MEDIA_TYPE
 
 _Keyed = tuple[str, Literal["validation", "serialization"], TypeAdapter[Any]]
@@ -23,10 +25,10 @@ _PROBLEM: dict[str, Any] = {
     "properties": {
         "type": {"type": "string"},
         "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "code": {"type": "string"},
-        "detail": {"type": "string"},
-        "hint": {"type": "string"},
+        "status": {"type": "integer", "description": "The HTTP status."},
+        "code": {"type": "string", "description": "The kind, for programs; docs/api.md lists them."},
+        "detail": {"type": "string", "description": "What happened, one sentence."},
+        "hint": {"type": "string", "description": "What to do; may be empty."},
         "problems": {
             "type": "array",
             "items": {
@@ -37,8 +39,9 @@ _PROBLEM: dict[str, Any] = {
         },
         "cloud": {
             "type": "object",
+            "description": "What the region said, if it refused a request.",
             "properties": {
-                "status": {"type": ["integer", "null"]},
+                "status": {"type": ["integer", "null"], "description": "The region's own HTTP status."},
                 "code": {"type": "string"},
                 "request_id": {"type": "string"},
             },
@@ -52,6 +55,7 @@ def document(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     inputs: list[_Keyed] = [(each.name, "validation", TypeAdapter(each.body)) for each in endpoints if each.body]
     inputs += [(each.name, "serialization", TypeAdapter(each.answer)) for each in endpoints if each.answer]
     schemas, definitions = TypeAdapter.json_schemas(inputs, ref_template=_REFERENCE)
+    describe(definitions.get("$defs", {}))
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         path = _PATH_PARAMETER.sub(r"{\1}", PREFIX + endpoint.path)
@@ -89,7 +93,9 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
         "responses": {**responses, "default": {"$ref": "#/components/responses/Problem"}},
     }
     if endpoint.body:
-        body = {"application/json": {"schema": schemas[endpoint.name, "validation"]}}
+        body: dict[str, Any] = {"application/json": {"schema": schemas[endpoint.name, "validation"]}}
+        if example := EXAMPLES.get(endpoint.name):
+            body["application/json"]["example"] = example
         operation["requestBody"] = {"required": True, "content": body}
     return operation
 
@@ -97,13 +103,16 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
 def _parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
     for match in _PATH_PARAMETER.finditer(endpoint.path):
         kind = {"type": "integer", "minimum": 0} if ":int" in match[0] else {"type": "string"}
-        yield {"name": match[1], "in": "path", "required": True, "schema": kind}
+        text = ADDRESSED.get(match[1], "")
+        yield {"name": match[1], "in": "path", "required": True, "description": text, "schema": kind}
     for header in endpoint.headers:
-        text = {"type": "string", "pattern": header.pattern}
-        yield {"name": header.name, "in": "header", "required": header.required, "schema": text}
+        pattern = {"type": "string", "pattern": header.pattern}
+        meaning = {"description": ADDRESSED.get(header.name, "")}
+        yield {"name": header.name, "in": "header", "required": header.required, **meaning, "schema": pattern}
     schema = _inlined(endpoint.query.model_json_schema())
     for name, value in schema.get("properties", {}).items():
-        described = {"description": value.pop("description")} if "description" in value else {}
+        text = value.pop("description", "") or FILTERS.get(name, "")
+        described = {"description": text} if text else {}
         yield {
             "name": name, "in": "query", "required": name in schema.get("required", ()), **described,
             "schema": value, **({"explode": True, "style": "form"} if value.get("type") == "array" else {}),

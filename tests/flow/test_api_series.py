@@ -208,3 +208,25 @@ def test_a_wrong_schedule_is_refused_by_its_field(
     problem = require_problem(program.send("PUT", f"/schedules/{name}", {**NIGHTLY, **changes}), 422, "spec-error")
 
     assert [one["field"] for one in problem["problems"]] == [field]
+
+
+def test_the_examples_of_the_document_can_be_sent_as_they_are(program: Program, api_bench: Bench) -> None:
+    document = program.get("/openapi.json").json
+    names = {"run_id": api_bench.launch().run_id, "series_id": launched(program, "example"), "name": "example"}
+    bodies = {
+        (method, path): operation["requestBody"]["content"]["application/json"]["example"]
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+        if "requestBody" in operation and "/commands" not in path
+    }
+
+    replies = {
+        (method, path): program.send(
+            method.upper(), path.removeprefix("/api/v1").format(**names), body, {"Idempotency-Key": path}
+        )
+        for (method, path), body in bodies.items()
+    }
+
+    assert {place: reply.content for place, reply in replies.items() if reply.status not in (200, 201)} == {}
+    assert len(replies) >= 10
+    program.send("DELETE", "/schedules/example")

@@ -14,6 +14,7 @@ from aisbench_core.api import problems
 from aisbench_core.api.app import ApiServer
 from aisbench_core.api.endpoint import PREFIX
 from aisbench_core.api.endpoints import ENDPOINTS
+from aisbench_core.api.examples import EXAMPLES
 from aisbench_core.api.openapi import document as openapi
 from aisbench_core.api.problems import code_of, status_of
 from aisbench_core.errors import AisbenchError, CloudError, SpecError
@@ -140,3 +141,34 @@ def test_the_api_loads_neither_streamlit_nor_pages() -> None:
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=HOME)
 
     assert found.stdout.strip() == "[]"
+
+
+def test_every_number_says_its_unit_and_every_parameter_its_meaning() -> None:
+    whole = openapi(ENDPOINTS)
+    fields = [
+        (f"{name}.{field}", schema)
+        for name, each in whole["components"]["schemas"].items()
+        for field, schema in each.get("properties", {}).items()
+    ]
+    numbers = [(name, schema) for name, schema in fields if {"number", "integer"} & {*_types(schema)}]
+
+    assert [name for name, schema in numbers if not schema.get("description")] == []
+    assert len(numbers) > 150
+    for path, operations in whole["paths"].items():
+        for operation in operations.values():
+            unexplained = [each["name"] for each in operation["parameters"] if not each.get("description")]
+            assert unexplained == [], f"{path}: say it in aisbench_core/api/descriptions.py"
+
+
+def _types(schema: dict[str, Any]) -> Iterator[str]:
+    yield str(schema.get("type", ""))
+    for each in schema.get("anyOf", ()):
+        yield str(each.get("type", ""))
+
+
+def test_every_body_has_an_example_that_its_model_takes() -> None:
+    with_body = {each.name: each.body for each in ENDPOINTS if each.body and not each.path.startswith("/commands")}
+
+    assert {*EXAMPLES} == {*with_body}
+    for name, body in with_body.items():
+        assert body.model_validate(EXAMPLES[name])

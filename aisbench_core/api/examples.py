@@ -1,0 +1,26 @@
+"""Bodies that can be sent as they are, beside the sandbox: the OpenAPI document shows them, and the tests send them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_SPEC = {"workload": "quickstart_digits", "flavor": "sandbox.cpu.2cards", "cards_per_node": 2}
+_PLAN = {"spec": _SPEC, "node_counts": [1, 2], "repeats": 3, "hours_per_run": 0.1, "budget": 4}
+
+EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "launch": {"spec": _SPEC, "profile": "sandbox"},
+    "preflight": {"spec": _SPEC, "profile": "sandbox", "online": True, "hours": 0.5},
+    "rename": {"name": "warm cache"},
+    "note": {"note": "with the new driver", "since": None},
+    "tag": {"add": ["release-2.1"], "remove": ["draft"]},
+    "launch_series": {"plan": _PLAN, "profile": "sandbox"},
+    "plan_series": {"plan": _PLAN, "profile": "sandbox", "online": True},
+    "set_series_budget": {"budget": 7.5},
+    "put_schedule": {
+        "plan": _PLAN, "profile": "sandbox", "cron": "0 2 * * 1-5", "time_zone": "Asia/Shanghai", "weekly_hours": 40.0
+    },
+    "sql": {
+        "query": "select model, max(throughput) as best from v_groups where node_count = $nodes group by model",
+        "values": {"nodes": 8},
+    },
+}  # fmt: skip
+"""By the name of the operation."""
