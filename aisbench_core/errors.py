@@ -115,6 +115,10 @@ class TokenRefused(AisbenchError):
     """A token is unknown, expired or revoked."""
 
 
+class ServerUnavailable(AisbenchError):
+    """The server that a command is sent to is busy, or does not answer; trying again helps."""
+
+
 class TokenNotFound(AisbenchError):
     """No token has that id."""
 

@@ -319,6 +319,12 @@ def environment() -> Mapping[str, str]:
     return os.environ
 
 
+def user_config_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """Where the files of this user are that belong to no data folder."""
+    environ = os.environ if environment is None else environment
+    return Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config").expanduser() / "aisbench"
+
+
 def profile_names(settings: Settings) -> list[str]:
     """Every profile that can be used, by name."""
     return sorted(_profile_files(settings))

@@ -124,12 +124,13 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.system", "aisbench_core.tokens.token"),
         *(f"aisbench_core.statistics.{name}" for name in ("amdahl", "difference", "summary")),
         *("aisbench_core.warehouse", "aisbench_core.api.serving", "aisbench_core.web.addresses"),
-        "aisbench_core.wiring",
+        *("aisbench_core.client", "aisbench_core.commands", "aisbench_core.wiring"),
         *BELOW,
     ),
     "aisbench_core/api": (
         *(
             "aisbench_core.api",
+            "aisbench_core.commands",
             "aisbench_core.diagnosing.cause",
             "aisbench_core.health",
             "aisbench_core.logs",
@@ -146,6 +147,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         ),
         *("aisbench_core.wiring", *BELOW),
     ),
+    "aisbench_core/commands": ("aisbench_core.commands", "aisbench_core.tokens.token", *BELOW),
     "aisbench_core/client": ("aisbench_core.client", "aisbench_core.errors"),
     "aisbench_core/wiring.py": (
         *("aisbench_core.accounts", "aisbench_core.console_log"),

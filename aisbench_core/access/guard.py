@@ -120,7 +120,7 @@ def _record(
 
 def _require(actor: Actor, permission: Permission, *, of_others: bool) -> None:
     change = Message("{change} of what others own", change=permission.change) if of_others else permission.change
-    if actor.read_only:
+    if actor.read_only and permission.is_change:
         raise NotAllowed(
             Message("{who} may not do this: {change} needs more than a read-only token", who=actor.name, change=change),
             Message("`aisbench token create` makes a token that may change something"),

@@ -71,6 +71,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Algorithms.create": Permission("algorithm.create", E, "adds to the region"),
     "Algorithms.delete": Permission("algorithm.delete", L, "regions do not say whose an algorithm is"),
     "ResultImport.preview": Permission("import.preview", E, "belongs to importing", is_change=False),
+    "ResultImport.preview_merge": Permission("import.preview", E, "belongs to importing", is_change=False),
     "ResultImport.save": Permission("import.save", E, "can be undone"),
     "ResultImport.add_demo": Permission("demo.add", E, "can be removed"),
     "ResultImport.remove_demo": Permission("demo.remove", E, "removes no measurements"),
@@ -91,6 +92,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Tokens.revoke": Permission(
         "token.revoke", Role.VIEWER, "of one's own name and at most one's own role; an admin revokes any"
     ),
+    "Tokens.visible": Permission("token.list", Role.VIEWER, "of one's own name; an admin sees all", is_change=False),
     "Configs.save_profile": Permission("profile.save", A, "decides which account pays"),
     "Configs.save_keys": Permission("keys.save", A, "stores a secret"),
     "Cleaning.clean": Permission("run.clean", A, "cannot be undone"),

@@ -23,8 +23,9 @@ from aisbench_core.api.endpoints import ENDPOINTS
 from aisbench_core.api.metrics import CloudLatency, Traffic
 from aisbench_core.api.openapi import document
 from aisbench_core.api.problems import NoSuchPath, ServerBusy, SlowBody, WrongMethod, bug_response, problem_response
-from aisbench_core.api.requests import body_of, query_of, require_size, token_of
+from aisbench_core.api.requests import MOST_BODY, body_of, query_of, require_size, token_of
 from aisbench_core.api.streams import StreamedParts
+from aisbench_core.commands.running import RunningCommands
 from aisbench_core.errors import AisbenchError, NotAllowed, TokenRefused
 from aisbench_core.messages import Message
 from aisbench_core.wiring import Core
@@ -56,6 +57,7 @@ class ApiServer:
         self._in_flight = {False: 0, True: 0}
         self._latency = CloudLatency(self._probes)
         self.answers: dict[int, int] = {}
+        self._commands = RunningCommands()
 
     def app(self) -> Starlette:
         """The app with its routes."""
@@ -85,7 +87,7 @@ class ApiServer:
         async def respond(request: Request) -> Response:
             with ExitStack() as admission:
                 admission.enter_context(self._admitted(exclusive=endpoint.exclusive))
-                body = await self._body(request) if endpoint.body else b""
+                body = await self._body(request, endpoint.most_body) if endpoint.body else b""
                 result = await self._in_thread(self._answer, endpoint, request, body)
                 if isinstance(result, StreamedParts):  # it is under way until its last part is sent
                     result.until_sent = admission.pop_all()
@@ -93,14 +95,15 @@ class ApiServer:
 
         return self._counted(respond)
 
-    async def _body(self, request: Request) -> bytes:
+    async def _body(self, request: Request, most: int) -> bytes:
         """The body, of whom a token names: nobody else may keep the server waiting for one."""
         await self._in_thread(lambda: token_of(request.headers, self._open_core().tokens))
+        seconds = BODY_SECONDS * max(1, most // MOST_BODY)  # as much longer as it may be larger
         try:
-            async with asyncio.timeout(BODY_SECONDS):
-                return await _body(request)
+            async with asyncio.timeout(seconds):
+                return await _body(request, most)
         except TimeoutError:
-            message = Message("the body did not arrive within {seconds} s", seconds=BODY_SECONDS)
+            message = Message("the body did not arrive within {seconds} s", seconds=seconds)
             raise SlowBody(message, Message("send it at once")) from None
 
     def _answer(self, endpoint: Endpoint, request: Request, body: bytes) -> Any:
@@ -109,7 +112,7 @@ class ApiServer:
         path = {name: str(value) for name, value in request.path_params.items()}
         query = query_of(endpoint.query, request.query_params)
         content = body_of(endpoint.body, body, request.headers) if endpoint.body else None
-        return endpoint.handle(ApiCall(core, token, path, query, content, request.headers))
+        return endpoint.handle(ApiCall(core, token, path, query, content, request.headers, self._commands))
 
     async def _metrics(self, request: Request) -> Response:
         text = await self._in_thread(self._metrics_text, request)
@@ -168,11 +171,11 @@ async def _with_problems(respond: Respond, request: Request) -> Response:
         return bug_response(error, request)
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, most: int) -> bytes:
     content = bytearray()
     async for part in request.stream():
         content += part
-        require_size(len(content))
+        require_size(len(content), most)
     return bytes(content)
 
 

@@ -9,10 +9,12 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from aisbench_core.api.problems import language_of
+from aisbench_core.api.requests import MOST_BODY
 from aisbench_core.model import Actor, Frozen
 from aisbench_core.tokens.token import Token
 
 if TYPE_CHECKING:
+    from aisbench_core.commands.running import RunningCommands
     from aisbench_core.wiring import Core
 
 PREFIX = "/api/v1"
@@ -32,6 +34,7 @@ class ApiCall:
     query: Any
     body: Any
     headers: Headers
+    commands: "RunningCommands"
 
     @property
     def actor(self) -> Actor:
@@ -56,7 +59,8 @@ class RequestHeader:
 class Endpoint:
     """`answer`: the type of the JSON that `handle` returns, unless it returns a Response of another `media_type`.
 
-    `exclusive`: takes so long that only a few are answered at once. `statuses`: those of answers that are no errors."""
+    `exclusive`: takes so long that only a few are answered at once. `statuses`: those of answers that are no errors.
+    `most_body`: bytes of the body."""
 
     method: str
     path: str
@@ -69,6 +73,7 @@ class Endpoint:
     exclusive: bool = False
     statuses: tuple[HTTPStatus, ...] = (HTTPStatus.OK,)
     headers: tuple[RequestHeader, ...] = ()
+    most_body: int = MOST_BODY
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from functools import partial
 from http import HTTPStatus
 
 from aisbench_core.api import (
+    commands,
     launching,
     region,
     results,
@@ -20,6 +21,8 @@ from aisbench_core.api.idempotency import KEY
 from aisbench_core.api.launching import LaunchRequest
 from aisbench_core.api.run import annotations, explanations, preflight
 from aisbench_core.api.series import changes, comparison, reports
+from aisbench_core.commands.records import MEDIA_TYPE
+from aisbench_core.commands.request import MOST_BODY, CommandRequest, InputRequest
 from aisbench_core.model import Run
 from aisbench_core.warehouse.answers.compared import Comparison
 from aisbench_core.warehouse.exports import MEDIA_TYPES
@@ -149,4 +152,16 @@ ENDPOINTS: Sequence[Endpoint] = (
     Endpoint("GET", "/region/engines", "Preset images", region.engines, region.EngineListing, region.RegionQuery),
     Endpoint("GET", "/region/pools", "Pools, their queues", region.pools, region.PoolListing, region.RegionQuery),
     Endpoint("GET", "/region/quotas", "Quotas", region.quotas, region.QuotaListing, region.RegionQuery),
+    Endpoint(
+        "POST", "/commands", "Run a command of `aisbench`", commands.run_command, body=CommandRequest, headers=(KEY,),
+        media_type=MEDIA_TYPE, most_body=MOST_BODY,
+    ),
+    Endpoint(
+        "POST", "/commands/{command_id}/input", "Answer what a running command asks", commands.answer_command,
+        commands.CommandId, body=InputRequest,
+    ),
+    Endpoint(
+        "POST", "/commands/{command_id}/interrupt", "Interrupt a running command", commands.interrupt_command,
+        commands.CommandId,
+    ),
 )  # fmt: skip

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from aisbench_core import errors
+from aisbench_core.commands.running import CommandKeyReused, CommandNotFound, TooManyCommands
 from aisbench_core.errors import AisbenchError, CloudError, SpecError
 from aisbench_core.messages import Message, in_chinese
 
@@ -78,6 +79,9 @@ STATUSES: Mapping[type[AisbenchError], HTTPStatus] = {
     errors.ScheduleNotFound: HTTPStatus.NOT_FOUND,
     errors.StaleRun: HTTPStatus.CONFLICT,
     errors.ScheduleExists: HTTPStatus.CONFLICT,
+    CommandNotFound: HTTPStatus.NOT_FOUND,
+    CommandKeyReused: HTTPStatus.CONFLICT,
+    TooManyCommands: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.ReadOnlyFolder: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.SpecError: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.QueryError: HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -91,7 +95,7 @@ STATUSES: Mapping[type[AisbenchError], HTTPStatus] = {
 }
 _TRY_AGAIN = (
     *(errors.TooManyOperations, errors.WarehouseBusy, errors.LedgerUnavailable, errors.CloudUnavailable),
-    ServerBusy,
+    *(ServerBusy, TooManyCommands),
 )
 
 

@@ -53,10 +53,10 @@ def body_of(model: type[Frozen], content: bytes, headers: Headers) -> Frozen:
     return parse(model, _json(content), Message("the body"))
 
 
-def require_size(size: int) -> None:
+def require_size(size: int, most: int = MOST_BODY) -> None:
     """Raises TooLarge."""
-    if size > MOST_BODY:
-        raise TooLarge(Message("the body is longer than {most} bytes", most=MOST_BODY))
+    if size > most:
+        raise TooLarge(Message("the body is longer than {most} bytes", most=most))
 
 
 def _json(content: bytes) -> Mapping[str, Any]:

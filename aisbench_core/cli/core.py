@@ -1,13 +1,36 @@
-"""Opening the core: only when a command needs it, because it imports the SDKs and DuckDB."""
+"""Opening the core: only when a command needs it, because it imports the SDKs and DuckDB. And who types a command."""
 
 import getpass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import click
 
 from aisbench_core.private_files import require_writable
 
 if TYPE_CHECKING:
+    from aisbench_core.cli.remote.paths import FileParameter
+    from aisbench_core.cli.remote.served import ServedCommand
     from aisbench_core.model import Actor
     from aisbench_core.wiring import Core
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One call of `aisbench`. `umask`: of the user's shell; aisbench itself runs with 0o077 to protect its data folder.
+
+    `served`: the command that somebody on another machine typed; None for one of this machine. `files`: parameters that
+    name files, as they were typed."""
+
+    umask: int
+    served: "ServedCommand | None" = None
+    files: "dict[str, FileParameter]" = field(default_factory=dict)
+
+
+def invocation(context: click.Context | None = None) -> Invocation:
+    """The present call."""
+    found: Invocation | None = (context or click.get_current_context()).find_root().obj
+    return found or Invocation(0o077)  # of a context without a call, as when the manual is printed
 
 
 def open_core(*, writing: bool) -> "Core":
@@ -21,7 +44,15 @@ def open_core(*, writing: bool) -> "Core":
 
 
 def actor() -> "Actor":
-    """The user of this shell, under whose name changes are recorded."""
+    """Under whose name changes are recorded: the user of this shell, or whose token a served command came with."""
+    if served := invocation().served:
+        return served.actor
     from aisbench_core.model import WayIn, local_actor
 
     return local_actor(getpass.getuser(), WayIn.CLI)
+
+
+def launch_key() -> str:
+    """What a launch is stored under, so that a served command launches once; empty on this machine."""
+    served = invocation().served
+    return f"cli/{served.actor.name}/{served.key}" if served else ""

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 
 from aisbench_core import formats
+from aisbench_core.cli.core import invocation
 from aisbench_core.errors import ConfigError
 from aisbench_core.formats import MISSING, nodes_and_cards
 from aisbench_core.messages import Message
@@ -149,7 +150,7 @@ def page_size(rows: int, offset: int, total: int, nouns: str) -> None:
 @contextmanager
 def user_umask() -> Iterator[None]:
     """Create files with the umask of the user's shell: aisbench itself runs with 0o077 to protect its data folder."""
-    private = os.umask(click.get_current_context().find_root().obj)
+    private = os.umask(invocation().umask)
     try:
         yield
     finally:
@@ -165,8 +166,21 @@ def write_output(output: Path | None, content: IO[bytes]) -> None:
     try:
         with user_umask(), output.open("wb") as target:  # opened last: what fails before leaves an old file alone
             shutil.copyfileobj(content, target)
+        deliver(output)
     except OSError as error:
         raise ConfigError(Message("{file} cannot be written: {why}", file=output, why=error.strerror)) from error
+
+
+def deliver(output: Path) -> None:
+    """Send a file that was written to whoever typed the command on another machine."""
+    if served := invocation().served:
+        served.deliver(output)
+
+
+def file_name(typed: str) -> str:
+    """A file as it was typed, where its copy is read."""
+    served = invocation().served
+    return served.shown(typed) if served else typed
 
 
 def write_text(output: Path | None, text: str) -> None:

@@ -31,11 +31,13 @@ from aisbench_core.cli.accounts import audit, people
 from aisbench_core.cli.annotations import commands as annotations
 from aisbench_core.cli.api import serving as api_serving
 from aisbench_core.cli.api import tokens
+from aisbench_core.cli.core import Invocation
 from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.ledger import commands as ledger
 from aisbench_core.cli.logs import commands as logs
 from aisbench_core.cli.regression import commands as regression
+from aisbench_core.cli.remote import login
 from aisbench_core.cli.spending import budgets
 from aisbench_core.cli.spending import commands as spending
 from aisbench_core.cli.summaries import mindinsight, scalars, tensorboard
@@ -54,9 +56,9 @@ class _Commands(click.Group):
         return list(self.commands)
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run with a private umask; `obj` is the user's own, for the files that a command writes on request."""
+        """Run with a private umask; `obj` knows the user's own, for the files that a command writes on request."""
         with private_umask() as users:
-            return super().main(*args, **{"obj": users, **extra})
+            return super().main(*args, **{"obj": Invocation(users), **extra})
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -85,16 +87,18 @@ def _discard_stdout() -> None:
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.option("--debug", is_flag=True, envvar="AISBENCH_DEBUG", help="Show tracebacks; same as AISBENCH_DEBUG=1.")
+@click.option("--local", is_flag=True, help="Run the command on this machine, although AISBENCH_SERVER is set.")
 @click.version_option(package_name="aisbench-console", prog_name="aisbench")
-def main(debug: bool) -> None:  # read by _Commands when something fails
+def main(debug: bool, local: bool) -> None:  # read when something fails, and before a command runs
     """Configure, launch, follow and compare AISBench training benchmarks on ModelArts.
 
     Results go to stdout, messages to stderr. RUN is a run id or a unique prefix of one. Settings come from
-    aisbench.yaml and AISBENCH_* variables; keys are never passed as arguments.
+    aisbench.yaml and AISBENCH_* variables; keys are never passed as arguments. With AISBENCH_SERVER, commands run on
+    that server, with the token of `aisbench login` or AISBENCH_TOKEN.
 
-    Exit codes: 0 success, 1 internal error, 2 invalid input (or refused by the cloud), 3 cloud unavailable, 4 the run
-    failed, 5 regression found, 6 not enough data to detect one, 7 not identical, 8 a result is invalid, 9
-    held until somebody approves it, 130 interrupted.
+    Exit codes: 0 success, 1 internal error, 2 invalid input (or refused by the cloud), 3 cloud or server unavailable,
+    4 the run failed, 5 regression found, 6 not enough data to detect one, 7 not identical, 8 a result is invalid,
+    9 held until somebody approves it, 130 interrupted.
     """
 
 
@@ -111,7 +115,7 @@ for _command in (
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views, backups.backup, backups.restore, ledger.ledger,
     installation.workloads, installation.profiles, installation.health, installation.doctor, people.people, audit.audit,
-    tokens.token, serving.serve, api_serving.api,
+    tokens.token, login.login, login.logout, login.whoami, serving.serve, api_serving.api,
 ):  # fmt: skip
     main.add_command(_command)
 

@@ -4,7 +4,7 @@ from aisbench_core import errors
 
 OUR_ERROR = 1
 YOUR_INPUT = 2  # as click for wrong usage
-CLOUD_UNAVAILABLE = 3  # a script may try again later
+CLOUD_UNAVAILABLE = 3  # or the server: a script may try again later
 RUN_FAILED = 4
 REGRESSION = 5
 NOT_ENOUGH_DATA = 6
@@ -29,6 +29,6 @@ _INPUT_ERRORS = (
 
 def exit_code(error: errors.AisbenchError) -> int:
     """The exit code for an error of the product."""
-    if isinstance(error, errors.CloudUnavailable):
+    if isinstance(error, errors.CloudUnavailable | errors.ServerUnavailable):
         return CLOUD_UNAVAILABLE
     return YOUR_INPUT if isinstance(error, _INPUT_ERRORS) else OUR_ERROR

@@ -29,6 +29,7 @@ from aisbench_core.cli.options import (
     run_filters,
     valid_only_option,
 )
+from aisbench_core.cli.remote.paths import OutputPath
 from aisbench_core.cli.results import full_id, query_of
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ mlflow = Group("mlflow", help="Export runs to MLflow; `aisbench import` reads an
 
 
 @mlflow.command("export")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=OutputPath())
 @run_filters
 @valid_only_option
 @overwrite_option
@@ -134,6 +135,7 @@ def export_to_mlflow(file: Path, valid_only: bool, replace: bool, **filters: Any
     query = query_of(core, include_invalid=not valid_only, **filters)
     with display.user_umask():
         count = core.mlflow.export(query, file, replace=replace)
+    display.deliver(file)
     display.message(f"{display.count(count, 'run')} of {query.region} written to {file}")
 
 

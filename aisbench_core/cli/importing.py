@@ -12,6 +12,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.options import Group, assignments, command, paging, yes_option
+from aisbench_core.cli.remote.paths import OBS, ImportSource
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from aisbench_core.warehouse.records.imported import Import
     from aisbench_core.wiring import Core
 
-OBS = "obs://"  # the form of obsutil and MoXing
 FACTS = (
     *("workload", "model", "framework", "framework_version"),
     *("throughput_definition", "node_count", "cards_per_node"),
@@ -33,7 +33,7 @@ CLAIMS = "imported results are unverified claims: they get no rank, and are no b
 
 
 @command("import")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=ImportSource())
 @click.option("--profile", default="", metavar="NAME", help="Where the results were measured; opens obs:// paths.")
 @click.option("--region", default="", metavar="ID", help="Where they were measured, if there is no profile for it.")
 @click.option("--workload", default="", metavar="NAME", help="Workload of all results.")
@@ -123,7 +123,7 @@ def _merge(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool
                 Message("import warehouse files and other results with separate commands"),
             )
     merges = {
-        path: core.imports.preview_merge(Path(path))
+        path: core.imports.preview_merge(Path(path), actor())
         if dry_run
         else core.imports.merge(Path(path), lambda done, of: display.message(f"{done:,} of {of:,} runs"), actor())
         for path in paths

@@ -9,10 +9,9 @@ import click
 
 from aisbench_core import formats
 from aisbench_core.cli import display, following
-from aisbench_core.cli.core import actor, open_core
+from aisbench_core.cli.core import actor, launch_key, open_core
 from aisbench_core.cli.exit_codes import DIFFERENT, YOUR_INPUT
 from aisbench_core.cli.options import (
-    SPEC_FILES,
     command,
     file_spec,
     output_option,
@@ -22,6 +21,7 @@ from aisbench_core.cli.options import (
     spec_options,
     yaml_of,
 )
+from aisbench_core.cli.remote.paths import SPEC_FILES, SpecSource
 from aisbench_core.cli.results import full_id
 from aisbench_core.cli.runs import result_text
 
@@ -56,7 +56,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
         return
     # `launch` refuses a spec with errors, and prints them then.
     display.findings(finding for finding in findings if finding.level != "error")
-    launched = core.runs.launch(spec, profile, actor())
+    launched = core.runs.launch(spec, profile, actor(), launch_key())
     if not (wait or with_log):
         display.result({"run": launched, "result": None}, as_json, lambda: launched.run_id)
         following.end_if_held(launched)
@@ -145,8 +145,8 @@ def clone(run_id: str, output: Path | None) -> None:
 
 
 @command()
-@click.argument("first", metavar="RUN|SPEC.yaml")
-@click.argument("second", metavar="RUN|SPEC.yaml")
+@click.argument("first", metavar="RUN|SPEC.yaml", type=SpecSource())
+@click.argument("second", metavar="RUN|SPEC.yaml", type=SpecSource())
 def diff(first: str, second: str, as_json: bool) -> None:
     """Show the differences between two runs or specs; exit code 7 if there are any.
 
@@ -160,7 +160,7 @@ def diff(first: str, second: str, as_json: bool) -> None:
     compared = fields if other_fields is None else other_fields if fields is None else fields & other_fields
     changed = differences(before, after, compared)
     unknown = unknown_fields(compared)
-    heads = ("field", first, second)
+    heads = ("field", display.file_name(first), display.file_name(second))
     rows = [(field.field, display.value(field.original), display.value(field.now)) for field in changed]
     text = display.table(heads, rows) if rows else "no differences"
     display.result({"differences": changed, "not_known": unknown}, as_json, lambda: text)
@@ -173,7 +173,9 @@ def diff(first: str, second: str, as_json: bool) -> None:
 def _known_spec(core: "Core", name: str) -> "tuple[RunSpec, frozenset[str] | None]":
     """The spec of a file or run, and which of its fields are known (None: all)."""
     if name.endswith(SPEC_FILES):
-        return core.workloads.filled(file_spec(name)), None  # as a launch would, or every default were a difference
+        return core.workloads.filled(
+            file_spec(core, name)
+        ), None  # as a launch would, or every default were a difference
     original = core.clones.original(full_id(core, name))
     return original.spec, original.known
 
@@ -214,7 +216,8 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
 
 
 def _launched_again(core: "Core", check: "ReproductionCheck", wait: bool, as_json: bool) -> "Run":
-    run = core.reproductions.launch(check, actor(), secrets.token_hex(8))  # its own token: every call is a new run
+    # A key of its own: every call is a new run.
+    run = core.reproductions.launch(check, actor(), launch_key() or secrets.token_hex(8))
     if not as_json:
         click.echo(run.run_id)
     if wait:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core.cli.core import invocation
+from aisbench_core.cli.remote.calling import run_on_server, runs_on_server
+from aisbench_core.cli.remote.paths import SPEC_FILES, OutputPath, SpecSource
 from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.messages import Message, verbatim
 
@@ -15,6 +18,8 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 IMPLIED = {"run_id": "RUN", "series_id": "SERIES"}
 """Arguments of several commands, by the parameter of the function. An argument stands where its parameter does."""
+
+TYPED = "aisbench.typed"
 
 
 class Command(click.Command):
@@ -28,6 +33,17 @@ class Command(click.Command):
                 self.params.insert(index, click.Argument([parameter], metavar=IMPLIED[parameter]))
             elif parameter == "as_json":
                 self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words, and keep them: a server gets them as they were typed."""
+        ctx.meta[TYPED] = tuple(args)
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command here, or on the server that the environment names."""
+        if runs_on_server(ctx):
+            return run_on_server(ctx, ctx.meta[TYPED])
+        return super().invoke(ctx)
 
 
 class Group(click.Group):
@@ -80,7 +96,7 @@ profile_option: Decorator = click.option(
     "--profile", default="", metavar="NAME", help="Profile; default: the settings'."
 )
 output_option: Decorator = click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write to FILE, not stdout."
+    "-o", "--output", type=OutputPath(), metavar="FILE", help="Write to FILE, not stdout."
 )
 # The question goes to stderr, so scripts hang without it.
 yes_option: Decorator = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
@@ -108,7 +124,7 @@ run_filters: Decorator = combined(
 
 import_options: Decorator = combined(
     click.option("--job", type=click.Choice(["v1", "v2"]), help="Only session_config (v1) or session_config_v2 (v2)."),
-    click.option("-o", "--output", type=click.Path(path_type=Path), metavar="SPEC.yaml", help="Write the spec here."),
+    click.option("-o", "--output", type=OutputPath(), metavar="SPEC.yaml", help="Write the spec here."),
     click.option("--save-profile", is_flag=True, help="Write the profile to data/profiles/."),
     click.option("--save-keys", is_flag=True, help="Write the keys to data/credentials.yaml, mode 0600."),
     click.option("--replace", is_flag=True, help="Overwrite a profile or keys of the same name."),
@@ -127,11 +143,7 @@ WITH_SUBFIELDS = (*CHANNELS, "environments", "parameters", "log_levels", "update
 # Fields whose value on the command line is YAML; the others are plain text.
 AS_YAML = (*WITH_SUBFIELDS, "volumes", "auto_stop_hours", "stop_when_stalled_minutes", "environment_check")
 
-# Suffixes of spec files; anything else is a workload or a run.
-SPEC_FILES = (".yaml", ".yml")
-
-
-_source = click.argument("source", metavar="WORKLOAD|SPEC.yaml")
+_source = click.argument("source", metavar="WORKLOAD|SPEC.yaml", type=SpecSource())
 _cards = click.option(
     "--cards", type=click.IntRange(1), metavar="N", help="Cards per node; default: all cards of the flavor."
 )
@@ -176,20 +188,24 @@ def read_spec(
     initial |= {field: value for field, value in named.items() if value}  # the file decides what is not typed
     for field, text in (*fields, *((f"parameters.{name}", text) for name, text in parameters)):
         _assign(initial, field, text, core)
-    return _parse(initial)
+    return _parse(core, initial)
 
 
-def file_spec(source: str) -> "RunSpec":
+def file_spec(core: "Core", source: str) -> "RunSpec":
     """The spec of a file. Raises ConfigError and SpecError, naming the field."""
-    return _parse(_initial_fields(source))
+    return _parse(core, _initial_fields(source))
 
 
-def _parse(fields: SpecFields) -> "RunSpec":
+def _parse(core: "Core", fields: SpecFields) -> "RunSpec":
+    from aisbench_core.access.server_files import require_open_files
     from aisbench_core.authoring.specfile import SPEC
     from aisbench_core.documents import parse
     from aisbench_core.model import RunSpec
 
-    return parse(RunSpec, fields, SPEC)
+    spec = parse(RunSpec, fields, SPEC)
+    if served := invocation().served:  # checks of a spec say what they found in its files
+        require_open_files(spec, served.actor, core.runs.open_folders)
+    return spec
 
 
 def yaml_of(spec: "RunSpec", comments: Mapping[str, str] | None = None) -> str:
@@ -296,4 +312,10 @@ def _yaml(field: str, text: str) -> Any:
 
 
 def absolute(path: str, folder: Path) -> str:
+    """A path in a spec. Raises ConfigError on a server for one that starts on the client's machine."""
+    if invocation().served and not path.startswith("/"):
+        raise ConfigError(
+            Message("{path} is a path on your machine, and a server reads only its own files", path=path),
+            Message("use the code of a workload, or name a file of the server"),
+        )
     return str((folder / os.path.expanduser(path)).absolute())  # noqa: PTH111  # pathlib's raises for an unknown ~name

@@ -23,6 +23,7 @@ from aisbench_core.cli.options import (
     spec_options,
     yaml_of,
 )
+from aisbench_core.cli.remote.paths import InputPath, OutputPath
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
@@ -40,7 +41,7 @@ config = Group("config", help="Import and export modelarts_config.py, the config
 
 
 @config.command("import")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=InputPath())
 @click.option("--workload", default="", metavar="NAME", help="The workload, if FILE does not name it.")
 @click.option("--framework-version", default="", metavar="V", help="The framework version, if FILE does not name it.")
 @click.option("--package", default="", metavar="NAME", help="Name of the package; default: from the folders of FILE.")
@@ -76,7 +77,7 @@ def import_config(files: Sequence[Path], job: str | None, as_json: bool, **optio
 @spec_options
 @profile_option
 @output_option
-@click.option("--script", type=click.Path(path_type=Path), metavar="FILE", help="Write ma-pre-start.sh, if needed.")
+@click.option("--script", type=OutputPath(), metavar="FILE", help="Write ma-pre-start.sh, if needed.")
 def export_config(profile: str, output: Path | None, script: Path | None, as_json: bool, **arguments: Any) -> None:
     """Export a spec as a modelarts_config.py for ais-bench-stubs, without keys.
 
@@ -257,7 +258,7 @@ def keep_system(run_id: str, any_flavor: bool, as_json: bool) -> None:
 
 @system.command("import")
 @_where_argument
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=InputPath())
 @click.option("--dry-run", is_flag=True, help="Print the values; change nothing.")
 def import_system(where: str, files: Sequence[Path], dry_run: bool, as_json: bool) -> None:
     """State the values of upstream's system.json and config.json; other fields are left unchanged.

@@ -12,6 +12,7 @@ from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import OUR_ERROR
 from aisbench_core.cli.options import Group, overwrite_option
+from aisbench_core.cli.remote.paths import OutputPath
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.store import Size
@@ -98,7 +99,7 @@ def compact(as_json: bool) -> None:
 
 
 @warehouse.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=OutputPath())
 @overwrite_option
 def snapshot(file: Path, replace: bool) -> None:
     """Write a consistent, read-only copy to FILE: a DuckDB database with tables and views.
@@ -106,6 +107,7 @@ def snapshot(file: Path, replace: bool) -> None:
     DuckDB and other tools that read its files can open it without this product; docs/open.md describes the columns.
     """
     copy = open_core(writing=False).warehouse.snapshot(file, datetime.now(UTC), replace=replace)
+    display.deliver(file)
     click.echo(f"{display.count(copy.runs, 'run')} in {copy.path}, {formats.size(copy.bytes)}")
 
 

@@ -66,7 +66,7 @@ class Client:
         if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not unencrypted:
             raise ConfigError(
                 Message("over http everybody on the way to {host} can read the token", host=parts.hostname),
-                Message("use https, or say unencrypted=True"),
+                Message("use https, or allow it: unencrypted=True, or AISBENCH_UNENCRYPTED=1 for commands"),
             )
         self._server = server.rstrip("/")
         self._token = token
@@ -273,6 +273,20 @@ class Client:
     def get(self, path: str, **query: Any) -> Any:
         """The JSON of any endpoint that reads; lists are repeated parameters."""
         return self._json("GET", with_query(path, query))
+
+    # --- commands -------------------------------------------------------------------------------------------
+
+    def start_command(self, request: Mapping[str, Any]) -> HTTPResponse:
+        """Run a command of `aisbench` on the server, once: it is not tried again. The answer is a record a line."""
+        return self._send_once("POST", "/commands", request, {"Idempotency-Key": secrets.token_urlsafe(24)})
+
+    def answer_command(self, command_id: str, text: str | None) -> None:
+        """Enter what a running command asks for; None where there is no more input."""
+        self._json("POST", f"/commands/{part_of(command_id)}/input", {"text": text})
+
+    def interrupt_command(self, command_id: str) -> None:
+        """Interrupt a running command, as Ctrl-C does."""
+        self._json("POST", f"/commands/{part_of(command_id)}/interrupt")
 
     # --- HTTP -----------------------------------------------------------------------------------------------
 

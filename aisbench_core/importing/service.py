@@ -201,7 +201,8 @@ class ResultImport:
         with self._operations.started(actor.name):
             return saving.save(results, record, self._warehouse, self._settings.runs_dir, on_progress, choices.replace)
 
-    def preview_merge(self, database: Path) -> MergeCounts:
+    @permitted
+    def preview_merge(self, database: Path, actor: Actor) -> MergeCounts:  # noqa: ARG002  # the guard reads it
         """What `merge` would do; raises as it does."""
         return self._warehouse.merging.preview(database, self._rehearsed())
 

@@ -48,6 +48,11 @@ class Tokens:
         return self.ledger.all()
 
     @permitted
+    def visible(self, actor: Actor) -> list[Token]:
+        """The tokens of one's own name, the newest first; all of them for an admin."""
+        return [token for token in self.all() if token.name == actor.name or Role.ADMIN in actor.roles]
+
+    @permitted
     def revoke(self, token_id: str, actor: Actor) -> Token:
         """End a token for good, by its id or a unique prefix of it; one that was revoked stays as it is.
 
@@ -70,10 +75,20 @@ class Tokens:
         stored = self.ledger.get(sent.token_id) if sent else None
         if sent is None or stored is None or not sent.matches(stored[1]):
             raise TokenRefused(REFUSED, Message("`aisbench token create` makes a new one"))
-        self._require_active(stored[0])
-        token = replace(stored[0], role=self._role_now(stored[0]))
+        token = self._as_now(stored[0])
         self._record_use(token)
         return token
+
+    def active(self, token_id: str) -> Token:
+        """The token of a command that is running, as `authenticate` returns it. Raises TokenRefused."""
+        stored = self.ledger.get(token_id)
+        if stored is None:
+            raise TokenRefused(REFUSED, Message("`aisbench token create` makes a new one"))
+        return self._as_now(stored[0])
+
+    def _as_now(self, token: Token) -> Token:
+        self._require_active(token)
+        return replace(token, role=self._role_now(token))
 
     def _role_now(self, token: Token) -> Role:
         """The least of its role and those that the person in whose name it acts and the one who made it have now."""

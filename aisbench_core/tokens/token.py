@@ -60,8 +60,12 @@ class Token:
 
     @property
     def actor(self) -> Actor:
-        """Who acts with it: its role, and those below."""
-        return Actor(self.name, roles_up_to(self.role), WayIn.API, self.read_only)
+        """Who acts with it through the API: its role, and those below."""
+        return self.actor_by(WayIn.API)
+
+    def actor_by(self, via: WayIn) -> Actor:
+        """Who acts with it by another way in."""
+        return Actor(self.name, roles_up_to(self.role), via, self.read_only)
 
 
 @dataclass(frozen=True, slots=True)

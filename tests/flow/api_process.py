@@ -110,6 +110,21 @@ class ApiProcess:
         assert line.startswith("AISBench API: "), line + self._process.stdout.read()
         return line.removeprefix("AISBench API: ").strip()
 
+    @property
+    def pid(self) -> int:
+        """The process' number."""
+        return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was not ended yet."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """End it as `kill -9` does."""
+        self._process.kill()
+        self._process.communicate(timeout=END_SECONDS)
+
     def stop(self) -> str:
         """End it as Ctrl-C does; returns what it wrote after its address."""
         self._process.send_signal(signal.SIGINT)

@@ -42,6 +42,7 @@ WAYS = (WayIn.CONSOLE, WayIn.CLI, WayIn.API)
 HEAD = f"| change | method | {' | '.join(ROLES)} | why |\n|---|---|{'---|' * len(ROLES)}---|\n"
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 OWNER = "owner"
+A, V = Role.ADMIN, Role.VIEWER
 
 
 def with_role(role: Role | None, name: str = "somebody", via: WayIn = WayIn.CONSOLE) -> Actor:
@@ -266,7 +267,17 @@ def test_one_may_change_what_one_owns(core: Core) -> None:
 def test_a_read_only_token_changes_nothing_whatever_its_role(core: Core) -> None:
     reader = dataclasses.replace(with_role(Role.ADMIN, via=WayIn.API), read_only=True)
 
-    assert [method for method in PERMISSIONS if attempt(core, method, reader)] == []
+    changed = [method for method, each in PERMISSIONS.items() if each.is_change and attempt(core, method, reader)]
+
+    assert changed == []
+
+
+def test_a_read_only_token_reads_what_its_role_may_read(core: Core) -> None:
+    admin, viewer = (dataclasses.replace(with_role(role, via=WayIn.API), read_only=True) for role in (A, V))
+    reads = [method for method, each in PERMISSIONS.items() if not each.is_change]
+
+    assert [method for method in reads if not attempt(core, method, admin)] == []
+    assert [method for method in reads if attempt(core, method, viewer)] == ["Tokens.visible"]
 
 
 def test_whoever_has_no_role_may_change_nothing(core: Core) -> None:

@@ -44,11 +44,8 @@ EXAMPLES = ("workloads/my_", ".streamlit/secrets.toml")
 """What documents name although a fresh clone does not hold it: you make it."""
 
 OTHER_VARIABLES = {
-    "AISBENCH_SETTINGS",
-    "AISBENCH_DEBUG",
-    "AISBENCH_RUN_ID",
-    "AISBENCH_MODELARTS_WHEEL",
-    "AISBENCH_TOKEN",
+    *("AISBENCH_SETTINGS", "AISBENCH_DEBUG", "AISBENCH_RUN_ID", "AISBENCH_MODELARTS_WHEEL"),
+    *("AISBENCH_SERVER", "AISBENCH_TOKEN", "AISBENCH_UNENCRYPTED"),
 } | {
     f"AISBENCH_{key}"
     for key in (

@@ -46,9 +46,12 @@ def create(name: str, role: str, read_only: bool, days: int, as_json: bool) -> N
 
 @token.command("list")
 def list_(as_json: bool) -> None:
-    """List tokens, the newest first, with their last use. It is stored once a minute at most."""
+    """List tokens, the newest first, with their last use. It is stored once a minute at most.
+
+    Over a server, only admins see those of others.
+    """
     core = open_core(writing=False)
-    tokens, now = core.tokens.all(), core.clock()
+    tokens, now = core.tokens.visible(actor()), core.clock()
     answer = [{**display.as_dict(one), "state": one.state(now)} for one in tokens]
     display.result(answer, as_json, lambda: display.table_of(tokens, _columns(now)))
 

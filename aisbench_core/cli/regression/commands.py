@@ -14,6 +14,7 @@ from aisbench_core.cli.regression.junit import junit_xml
 from aisbench_core.cli.regression.markdown import markdown_summary
 from aisbench_core.cli.regression.report import RegressionReport
 from aisbench_core.cli.regression.text import benchmark_name, group_text
+from aisbench_core.cli.remote.paths import OutputPath
 from aisbench_core.cli.results import full_id, query_of
 from aisbench_core.errors import RunNotFound
 from aisbench_core.messages import Message
@@ -27,7 +28,7 @@ FIELDS = ("framework_version", "engine_version", "code_sha256")
 
 
 def _file_option(name: str, text: str) -> Decorator:
-    return click.option(name, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=text)
+    return click.option(name, type=OutputPath(), metavar="FILE", help=text)
 
 
 @command()

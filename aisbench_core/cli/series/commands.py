@@ -6,7 +6,7 @@ import click
 
 from aisbench_core import formats
 from aisbench_core.cli import display
-from aisbench_core.cli.core import actor, open_core
+from aisbench_core.cli.core import actor, launch_key, open_core
 from aisbench_core.cli.exit_codes import NOT_ENOUGH_DATA, RUN_FAILED, YOUR_INPUT
 from aisbench_core.cli.following import end_if_series_held, wait_for_series, warn_without_follower
 from aisbench_core.cli.options import (
@@ -69,7 +69,7 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
             display.message("the limits of the search, which were checked:")
         display.result(answer, as_json, lambda: display.table_of(draft.checked, columns))
         click.get_current_context().exit(YOUR_INPUT if draft.errors else 0)
-    launched = core.series.launch(draft.plan, profile, actor())
+    launched = core.series.launch(draft.plan, profile, actor(), launch_key())
     if not wait:
         display.result({"series_id": launched.series_id}, as_json, lambda: launched.series_id)
         end_if_series_held(launched)

@@ -1,0 +1,61 @@
+"""The process of one served command: reads what the server passes on, and runs the command as if it were typed here.
+
+`aisbench_core/commands/process.py` starts it, and `aisbench_core/cli/child.py` ends it when the server is gone.
+"""
+
+import os
+import signal
+import sys
+from typing import IO
+
+from click import termui
+
+from aisbench_core.cli.core import Invocation
+from aisbench_core.cli.entry import main as command_line
+from aisbench_core.cli.remote.lists import REMOTE
+from aisbench_core.cli.remote.served import RecordChannel, ServedCommand
+from aisbench_core.cli.remote.streams import ClientInput, NamedText
+from aisbench_core.commands.request import CommandRequest, ServedBy
+from aisbench_core.private_files import PRIVATE_UMASK
+
+NOT_SERVED = 2  # as wrong usage
+
+
+def main() -> None:
+    """Run the command, and exit with its code."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a server in the background ignores it
+    served = _received(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
+    served.store_files()
+    _redirect(served)
+    request = served.request
+    name = " ".join(request.command)
+    if name not in REMOTE:
+        print(f"error: a server does not run `aisbench {name}`", file=sys.stderr)
+        sys.exit(NOT_SERVED)
+    arguments = [*request.command, *request.arguments]
+    command_line(arguments, prog_name="aisbench", obj=Invocation(PRIVATE_UMASK, served))
+
+
+def _received(answers: IO[bytes], records: IO[bytes]) -> ServedCommand:
+    by = ServedBy.model_validate_json(answers.readline())
+    request = CommandRequest.model_validate_json(answers.readline())
+    return ServedCommand(by, request, RecordChannel(records, answers))
+
+
+def _redirect(served: ServedCommand) -> None:
+    """Records are the only way out. What libraries and programs write to the streams themselves goes to the log."""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.stdout, sys.stderr = NamedText(served, "stdout"), NamedText(served, "stderr")
+    sys.stdin = ClientInput(served)
+    termui.visible_prompt_func = lambda prompt: _ask(served, prompt, "line")
+    termui.hidden_prompt_func = lambda prompt: _ask(served, prompt, "hidden")
+
+
+def _ask(served: ServedCommand, prompt: str, how: str) -> str:
+    to_stderr = sys.stdout is sys.stderr  # click redirects it where the question goes to stderr
+    return served.channel.ask(prompt, how, to_stderr=to_stderr)
+
+
+if __name__ == "__main__":
+    main()

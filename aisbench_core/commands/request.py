@@ -1,0 +1,85 @@
+"""A command that somebody on another machine types: its words, its files, and what there shapes its output."""
+
+from typing import Annotated, Literal
+
+from pydantic import Base64Bytes, ConfigDict, Field, StringConstraints
+
+from aisbench_core.model import Frozen
+
+# Of all files of a command together. Base64 makes them a third larger.
+MOST_FILE_BYTES = 32 * 1024 * 1024
+MOST_BODY = 48 * 1024 * 1024
+
+MOST_ARGUMENTS = 2000
+MOST_LETTERS = 100_000
+
+_TEXT = r"^[^\x00]*$"
+# The name of a zone, or an offset as POSIX writes it. A path would be read as a file.
+_ZONE = r"^(?!/)(?!.*\.\.)[A-Za-z0-9_+\-/<>,.]*(:[0-9]{2})?$"
+
+# Variables of the client's machine that shape what a command prints; nothing else of its environment is sent.
+VARIABLES = ("TZ", "COLUMNS", "NO_COLOR", "AISBENCH_PROFILE", "AISBENCH_LANGUAGE", "AISBENCH_RULESET")
+
+Text = Annotated[str, StringConstraints(max_length=MOST_LETTERS, pattern=_TEXT, strip_whitespace=False)]
+Word = Annotated[str, StringConstraints(max_length=40, pattern=r"^[a-z][a-z-]*$")]
+Stream = Literal["stdin", "stdout", "stderr"]
+
+
+class Exact(Frozen):
+    """A value whose texts are not stripped: an argument may end with a blank."""
+
+    model_config = ConfigDict(str_strip_whitespace=False, regex_engine="python-re")
+
+
+class SentFile(Exact):
+    """The content of a file. `path`: empty for the file itself, or its path below the folder that was named."""
+
+    path: Annotated[Text, StringConstraints(pattern=r"^(?!/)(?!(.*/)?\.\.(/|$))")] = ""
+    data: Base64Bytes
+
+
+class ClientPath(Exact):
+    """A file or folder of the client's machine that the command reads or writes. `typed`: as the arguments name it.
+
+    `absolute`: where it is there, because packages are named after their folders. A file that is only written to is
+    sent without content, so that the command can refuse to replace it."""
+
+    typed: Text
+    absolute: Annotated[Text, StringConstraints(pattern=r"^/(?!(.*/)?\.\.(/|$))")]
+    kind: Literal["missing", "file", "folder"] = "missing"
+    files: tuple[SentFile, ...] = ()
+
+
+class Variables(Exact):
+    """Those of VARIABLES that are set."""
+
+    TZ: Annotated[str | None, Field(max_length=64, pattern=_ZONE)] = None
+    COLUMNS: Annotated[str | None, Field(pattern=r"^[0-9]{0,4}$")] = None
+    NO_COLOR: Annotated[str | None, Field(max_length=20)] = None
+    AISBENCH_PROFILE: Annotated[str | None, Field(max_length=200)] = None
+    AISBENCH_LANGUAGE: Annotated[str | None, Field(max_length=200)] = None
+    AISBENCH_RULESET: Annotated[str | None, Field(max_length=200)] = None
+
+
+class CommandRequest(Exact):
+    """A command with all that it needs. `terminal`: which of the client's streams are a terminal."""
+
+    command: Annotated[tuple[Word, ...], Field(min_length=1, max_length=3)]
+    arguments: Annotated[tuple[Text, ...], Field(max_length=MOST_ARGUMENTS)] = ()
+    paths: Annotated[tuple[ClientPath, ...], Field(max_length=MOST_ARGUMENTS)] = ()
+    variables: Variables = Variables()
+    terminal: tuple[Stream, ...] = ()
+
+
+class InputRequest(Exact):
+    """What somebody answers to an `ask` record; null where the input has ended."""
+
+    text: Text | None
+
+
+class ServedBy(Exact):
+    """What the server adds for the child process: whose token it is, the key of the launch, and a folder for files."""
+
+    token_id: str
+    key: str
+    folder: str

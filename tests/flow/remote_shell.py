@@ -1,0 +1,85 @@
+"""`aisbench` on a machine of its own, which has nothing but a server's address and a token."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+
+from aisbench_core.cli import main
+from aisbench_core.model import Role
+from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.wiring import Core
+from tests.actors import TESTER
+from tests.flow.command_line import AS_TYPED
+
+LONGEST_SECONDS = 90.0
+
+
+class RemoteShell:
+    """Types commands that run on a server, in one token's name."""
+
+    def __init__(self, url: str, token: str, home: Path) -> None:
+        self.url = url
+        self._started: list[subprocess.Popen[str]] = []
+        self.environment = {
+            "AISBENCH_SERVER": url, "AISBENCH_TOKEN": token, "AISBENCH_DATA_DIR": str(home / "no-data-here"),
+            "HOME": str(home), "AISBENCH_PROFILE": "lab",
+        }  # fmt: skip
+
+    def type(self, *words: str, stdin: str = "", **variables: str) -> Result:
+        """One command, to its end."""
+        return CliRunner(env=self.environment | variables).invoke(main, words, input=stdin)
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        """A command in a process of its own."""
+        process = subprocess.Popen(
+            [sys.executable, "-c", AS_TYPED, *words],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, **self.environment},
+        )  # fmt: skip
+        self._started.append(process)
+        return process
+
+    def end(self) -> None:
+        """End every process that was started."""
+        for process in self._started:
+            process.kill()
+            process.communicate()
+
+
+def token_for(core: Core, role: Role, name: str = "", **request: Any) -> str:
+    """The text of a token with a role, of a person named after it."""
+    asked = TokenRequest(name=name or f"some-{role}", role=role, **request)
+    return core.tokens.create(asked, TESTER)[1].plain
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Wait for a condition, at most so long."""
+    end = time.monotonic() + LONGEST_SECONDS
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain for: {what}"
+        time.sleep(0.05)
+
+
+def command_processes(server: int) -> list[int]:
+    """The processes that run commands for a server, which they name in their arguments."""
+    marks = (b"aisbench_core.cli.remote.child", str(server).encode())
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+        except OSError:  # it has ended
+            continue
+        found += [int(entry.name)] if all(mark in words for mark in marks) else []
+    return found
+
+
+def kill(process: int) -> None:
+    """End a process without a warning."""
+    os.kill(process, signal.SIGKILL)

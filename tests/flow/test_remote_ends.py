@@ -1,0 +1,251 @@
+"""Commands over a server that end early: interrupted, killed, shut out, or refused; and logging in."""
+
+import base64
+import json
+import signal
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aisbench_core.commands.running import AT_ONCE_PER_TOKEN
+from aisbench_core.model import Role
+from aisbench_core.wiring import Core
+from tests.actors import TESTER
+from tests.flow.api_process import ApiProcess, Program, require_problem
+from tests.flow.command_line import CommandLine
+from tests.flow.following import SPEC
+from tests.flow.remote_shell import RemoteShell, command_processes, kill, token_for, wait_until
+from tests.ports import free_port
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def server(shell: CommandLine) -> Iterator[ApiProcess]:
+    """A server whose jobs run until somebody stops them."""
+    process = ApiProcess(shell.data_dir, profile="lab", poll_seconds="0.05", tick_seconds="0.02")
+    yield process
+    if process.is_running:
+        process.stop()
+
+
+@pytest.fixture
+def engineer(server: ApiProcess, core: Core, tmp_path: Path) -> Iterator[RemoteShell]:
+    shell = RemoteShell(server.url, token_for(core, Role.ENGINEER, "ann"), tmp_path)
+    yield shell
+    shell.end()
+
+
+def launched(core: Core) -> str:
+    """The id of the only run."""
+    wait_until(core.ledger.count, "the run")
+    return core.ledger.page()[0].run_id
+
+
+def test_ctrl_c_ends_the_command_there_and_not_the_run(server: ApiProcess, engineer: RemoteShell, core: Core) -> None:
+    following = engineer.start("run", "quickstart_digits", "--wait")
+    run_id = launched(core)
+    wait_until(lambda: core.ledger.get(run_id).state == "running", "the job")
+
+    following.send_signal(signal.SIGINT)
+    stdout, stderr = following.communicate(timeout=90)
+
+    assert (following.returncode, stdout) == (130, f"{run_id}\n")
+    assert f"no longer waiting; run {run_id} continues. To stop it: aisbench stop {run_id}" in stderr
+    assert core.ledger.get(run_id).state == "running"
+    wait_until(lambda: not command_processes(server.pid), "the end of the command's process")
+
+
+def test_kills_in_the_middle_leave_no_process_and_no_second_run(
+    server: ApiProcess, engineer: RemoteShell, core: Core
+) -> None:
+    """First the client is killed, then the command's process, then the server."""
+    client = engineer.start("run", "quickstart_digits", "--wait")
+    run_id = launched(core)
+    kill(client.pid)
+    client.communicate()
+    wait_until(lambda: not command_processes(server.pid), "the end of the client's command")
+
+    followed = engineer.start("logs", run_id, "--follow")
+    wait_until(lambda: command_processes(server.pid), "the command's process")
+    kill(command_processes(server.pid)[0])
+    _, said = followed.communicate(timeout=90)
+    assert followed.returncode == 1
+    assert "the server ended it: SIGKILL" in said
+
+    followed = engineer.start("logs", run_id, "--follow")
+    wait_until(lambda: command_processes(server.pid), "the command's process")
+    server.kill()
+    _, said = followed.communicate(timeout=90)
+    assert followed.returncode == 3
+    assert "broke" in said
+    wait_until(lambda: not command_processes(server.pid), "the end of the killed server's command")
+    assert core.ledger.count() == 1
+
+
+def test_a_revoked_token_ends_what_runs_with_it(engineer: RemoteShell, core: Core) -> None:
+    following = engineer.start("run", "quickstart_digits", "--wait")
+    run_id = launched(core)
+
+    (token,) = core.tokens.all()
+    core.tokens.revoke(token.token_id, TESTER)
+    _, stderr = following.communicate(timeout=60)
+
+    assert following.returncode == 2
+    assert stderr.endswith("error: this token was revoked by tester (`aisbench token create` makes a new one)\n")
+    assert not core.ledger.get(run_id).state.is_terminal
+    assert engineer.type("runs").exit_code == 2
+
+
+def test_a_token_has_only_so_many_commands_at_once(engineer: RemoteShell, core: Core, server: ApiProcess) -> None:
+    run_id = core.runs.launch(SPEC, "lab", TESTER).run_id
+    following = [engineer.start("logs", run_id, "--follow") for _ in range(AT_ONCE_PER_TOKEN)]
+    wait_until(lambda: len(command_processes(server.pid)) == AT_ONCE_PER_TOKEN, "all of them")
+
+    refused = engineer.type("runs")
+    for each in following:
+        kill(each.pid)
+        each.communicate()
+    wait_until(lambda: not command_processes(server.pid), "their end")
+
+    assert refused.exit_code == 3
+    assert f"{AT_ONCE_PER_TOKEN} commands are running with this token already" in refused.stderr
+    assert engineer.type("runs").exit_code == 0
+
+
+def test_a_command_is_carried_out_once_for_its_key(server: ApiProcess, engineer: RemoteShell, core: Core) -> None:
+    program = Program(server.url, engineer.environment["AISBENCH_TOKEN"])
+    request = {"command": ["run"], "arguments": ["quickstart_digits"], "variables": {"AISBENCH_PROFILE": "lab"}}
+
+    first = program.post("/commands", request, Idempotency_Key="once")
+    again = program.post("/commands", request, Idempotency_Key="once")
+    without = program.post("/commands", request)
+
+    records = [json.loads(line) for line in first.content.splitlines()]
+    assert (records[0]["kind"], records[-1]) == ("started", {"kind": "exit", "code": 0})
+    require_problem(again, 409, "command-key-reused")
+    require_problem(without, 400, "api-error")
+    assert core.ledger.count() == 1
+
+
+@pytest.mark.parametrize("command", [["serve"], ["restore"], ["follow"], ["--debug", "runs"], ["nothing"], []])
+def test_a_server_runs_only_what_is_listed(server: ApiProcess, engineer: RemoteShell, command: list[str]) -> None:
+    program = Program(server.url, engineer.environment["AISBENCH_TOKEN"])
+
+    reply = program.post("/commands", {"command": command, "arguments": ["--help"]}, Idempotency_Key=str(command))
+
+    if reply.status == 200:
+        assert json.loads(reply.content.splitlines()[-1]) == {"kind": "exit", "code": 2}
+    else:
+        require_problem(reply, 422, "spec-error")
+
+
+def test_a_request_cannot_lead_out_of_its_folder(server: ApiProcess, engineer: RemoteShell, core: Core) -> None:
+    program = Program(server.url, engineer.environment["AISBENCH_TOKEN"])
+    base: dict[str, Any] = {"command": ["import"], "arguments": ["x"]}
+    wrong: list[dict[str, Any]] = [
+        {"paths": [{"typed": "x", "absolute": "/a/../../b", "kind": "file"}]},
+        {"paths": [{"typed": "x", "absolute": "/x", "kind": "folder", "files": [{"path": "../y", "data": ""}]}]},
+        {"variables": {"TZ": ":/etc/passwd"}},
+        {"variables": {"AISBENCH_DATA_DIR": "/srv"}},
+    ]
+
+    replies = [program.post("/commands", base | each, Idempotency_Key="x") for each in wrong]
+    unsent = program.post("/commands", base | {"arguments": [str(core.settings.ledger_path)]}, Idempotency_Key="unsent")
+
+    for reply in replies:
+        require_problem(reply, 422, "spec-error")
+    records = [json.loads(line) for line in unsent.content.splitlines()]
+    said = b"".join(base64.b64decode(each["data"]) for each in records if each["kind"] == "stderr").decode()
+    assert f"{core.settings.ledger_path} does not exist" in said
+    assert records[-1]["code"] != 0
+
+
+# --- the server -----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def another_server(status: int) -> Iterator[str]:
+    """A server that knows no commands."""
+
+    class Other(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Other)
+    thread = threading.Thread(target=listening.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.server_port}"
+    finally:
+        listening.shutdown()
+        thread.join()
+        listening.server_close()
+
+
+def test_a_server_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> None:
+    nobody = RemoteShell(f"http://127.0.0.1:{free_port()}", "aisb_x", tmp_path).type("runs")
+    elsewhere = RemoteShell("http://bench.example", "aisb_x", tmp_path).type("runs")
+    nonsense = RemoteShell("bench.example", "aisb_x", tmp_path).type("runs")
+    with another_server(404) as url:
+        old = RemoteShell(url, "aisb_x", tmp_path).type("runs")
+    with another_server(502) as url:
+        busy = RemoteShell(url, "aisb_x", tmp_path).type("runs")
+
+    assert [each.exit_code for each in (nobody, elsewhere, nonsense, old, busy)] == [3, 2, 2, 2, 3]
+    assert "does not answer: [Errno 111] Connection refused" in nobody.stderr
+    assert "over http everybody on the way to bench.example can read the token" in elsewhere.stderr
+    assert "AISBENCH_UNENCRYPTED=1" in elsewhere.stderr
+    assert "is no address of a server" in nonsense.stderr
+    assert "runs no commands: it answers 404" in old.stderr
+    assert "answers 502" in busy.stderr
+
+
+def test_a_login_stores_a_checked_token_for_nobody_else(server: ApiProcess, core: Core, tmp_path: Path) -> None:
+    token = token_for(core, Role.LEAD, "ann")
+    here = RemoteShell(server.url, "", tmp_path)
+    config = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
+    file = tmp_path / "config" / "aisbench" / "tokens.json"
+
+    before = here.type("whoami", **config)
+    wrong = here.type("login", server.url, stdin=token[:-3] + "xyz\n", **config)
+    stored_wrong = file.exists()
+    done = here.type("login", f"{server.url}/", stdin=f"{token}\n", **config)
+    mode = stat.S_IMODE(file.stat().st_mode)
+    who = here.type("whoami", "--json", **config)
+    other = here.type("whoami", AISBENCH_TOKEN=token_for(core, Role.VIEWER, "vic"), **config)
+    file.chmod(0o644)
+    open_to_all = here.type("whoami", **config)
+    file.chmod(0o600)
+    out = here.type("logout", **config)
+    after = here.type("whoami", **config)
+
+    assert "there is no token for" in before.stderr
+    assert (wrong.exit_code, stored_wrong) == (2, False)
+    assert "this token opens nothing" in wrong.stderr
+    assert (done.exit_code, mode) == (0, 0o600)
+    assert f"export AISBENCH_SERVER={server.url}" in done.stderr
+    assert token not in done.output
+    owner = json.loads(who.stdout)
+    assert (owner["server"], owner["name"], owner["role"]) == (server.url, "ann", "lead")
+    assert other.stdout.startswith("vic  viewer")
+    assert (open_to_all.exit_code, "can be read by others" in open_to_all.stderr) == (2, True)
+    assert (out.exit_code, after.exit_code) == (0, 2)
+    assert json.loads(file.read_text("utf-8")) == {}
+
+
+def test_whoami_on_this_machine_is_the_user_of_the_shell(shell: CommandLine) -> None:
+    answer = shell.answer("whoami")
+
+    assert (answer["server"], answer["role"]) == (None, "admin")
