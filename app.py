@@ -22,7 +22,7 @@ from aisbench_core.private_files import private_umask
 from aisbench_core.settings import environment, load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
 from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
-from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity
+from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity, require_complete
 from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
 from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, open_door
 from aisbench_core.web.security_headers import SecurityHeaders
@@ -57,8 +57,7 @@ def sign_in_door() -> SignInDoor | None:
     settings = load_settings()
     if settings.identity is not Identity.OIDC:
         return None
-    address = str(st.get_option("server.address") or "")
-    return open_door(settings, address, shared_core().sign_ins)
+    return open_door(settings, shared_core().sign_ins)
 
 
 @cache
@@ -94,8 +93,8 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     """Print the console's address, and follow runs while it is up, unless another process does."""
     door = front_door()
     require_permission(door.names.address, door.network)
+    require_complete(load_settings(), door.names.address)
     identity()
-    sign_in_door()
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
     print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
     with private_umask(), open_core().following.in_background(), closing(uploads()), closing(tensorboards()):

@@ -124,7 +124,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.system", "aisbench_core.tokens.token"),
         *(f"aisbench_core.statistics.{name}" for name in ("amdahl", "difference", "summary")),
         *("aisbench_core.warehouse", "aisbench_core.api.serving", "aisbench_core.web.addresses"),
-        *("aisbench_core.client", "aisbench_core.commands", "aisbench_core.wiring"),
+        *("aisbench_core.client", "aisbench_core.commands", "aisbench_core.web.identity", "aisbench_core.wiring"),
         *BELOW,
     ),
     "aisbench_core/api": (

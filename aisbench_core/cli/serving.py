@@ -50,11 +50,13 @@ def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bo
     must be allowed explicitly. Ctrl-C stops all processes started here; jobs in the cloud keep running.
     """
     from aisbench_core.settings import HOME, load_settings
+    from aisbench_core.web.identity import require_complete
 
     settings = load_settings()
     host = host or settings.host
     signed_in = settings.needs_sign_in
     require_permission(host, signed_in or network or settings.allow_network_access_without_sign_in)
+    require_complete(settings, host)
     port = (settings.port if port is None else port) or _free_port(host)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: stop the children first
     family = _Family(HOME)

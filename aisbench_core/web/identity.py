@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aisbench_core.access.identity import Identity
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
-from aisbench_core.settings import Settings
-from aisbench_core.web.addresses import FORWARDED
+from aisbench_core.settings import Settings, find_client_secret
+from aisbench_core.web.addresses import FORWARDED, is_loopback
 from aisbench_core.web.refusing import Refusal, refuse
 
 HEALTH = "/_stcore/health"
@@ -56,19 +56,44 @@ class ProxyIdentity:
         return any((mapped or address) in network for network in self.proxies)
 
 
+def require_complete(settings: Settings, address: str) -> None:
+    """Raise ConfigError if the settings lack what their sign-in needs on a console that listens on this address."""
+    if settings.identity is Identity.PROXY and not settings.proxy_networks:
+        raise ConfigError(
+            Message("identity: proxy needs trusted_proxies: the addresses from which the proxy connects"),
+            Message("name them in the settings, such as trusted_proxies: 10.0.0.2"),
+        )
+    if settings.identity is Identity.OIDC:
+        _require_registration(settings)
+        _require_tls(settings, address)
+
+
+def _require_registration(settings: Settings) -> None:
+    if not settings.oidc_issuer or not settings.oidc_client_id:
+        raise ConfigError(
+            Message("identity: oidc needs oidc_issuer and oidc_client_id"),
+            Message("the provider says both when the console is registered there"),
+        )
+    find_client_secret(settings)
+
+
+def _require_tls(settings: Settings, address: str) -> None:
+    """The id of a session must not cross a network without TLS."""
+    if not is_loopback(address) and not settings.public_url.startswith("https://"):
+        raise ConfigError(
+            Message("identity: oidc needs a public_url with https to listen on {address}", address=address),
+            Message("put a proxy with TLS before the console (docs/deploy.md), or listen on 127.0.0.1"),
+        )
+
+
 def proxy_identity(
     settings: Settings, variables: Mapping[str, str], is_revoked: Callable[[str], bool]
 ) -> ProxyIdentity | None:
     """The identity that the settings ask for; None for a console without a proxy that signs people in.
 
-    Raises ConfigError if no proxy is named, or if uvicorn would replace the address of a connection by what it says."""
+    Raises ConfigError if uvicorn would replace the address of a connection by what it says."""
     if settings.identity is not Identity.PROXY:
         return None
-    if not settings.proxy_networks:
-        raise ConfigError(
-            Message("identity: proxy needs trusted_proxies: the addresses from which the proxy connects"),
-            Message("name them in the settings, such as trusted_proxies: 10.0.0.2"),
-        )
     if variables.get(FORWARDED) != "":
         raise ConfigError(
             Message("with identity: proxy, {variable} must be set, and empty", variable=FORWARDED),

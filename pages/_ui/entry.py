@@ -6,11 +6,12 @@ from pathlib import Path
 
 import streamlit as st
 
+from aisbench_core.errors import SignedOut
 from aisbench_core.private_files import require_writable
 from pages._ui.layout import install_layout, scripts
 from pages._ui.search import show_search, show_search_button
 from pages._ui.shell.core import can_sign_out, core, default_language, ended_session
-from pages._ui.shell.errors import PageEnd, errors_shown, show_sentence
+from pages._ui.shell.errors import PageEnd, errors_shown, plain, show_sentence
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
 from pages._ui.shell.row_keys import install_row_keys
@@ -38,8 +39,12 @@ def show_menu() -> None:
                 link(page, t(f"menu.{page.stem}"), {}, help_text=t(f"menu.{page.stem}_help"))
 
 
-def show_way_back() -> None:
-    """A link to this very page, in whose place a browser without a session gets the sign-in."""
+def show_end(error: SignedOut) -> None:
+    """Why the page may not be used any more; with OpenID Connect, with a link to it by way of the sign-in."""
+    if not can_sign_out():
+        show_sentence(error)
+        return
+    st.info(plain(t.message(error.sentence)), icon=":material/logout:")
     st.html(f'<a href="{escape(st.context.url or "/")}">{escape(t("menu.sign_in"))}</a>')
 
 
@@ -55,9 +60,7 @@ st.logo(Path(__file__).with_name("logo.svg"), size="large")
 with errors_shown():
     choose_language(default_language())
     if error := ended_session():
-        show_sentence(error)
-        if can_sign_out():
-            show_way_back()
+        show_end(error)
         st.stop()
 page = st.navigation(every_page(), position="hidden")
 title_tab(page.title)

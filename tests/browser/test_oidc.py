@@ -151,7 +151,7 @@ def test_after_signing_out_every_tab_is_out_and_the_provider_has_to_ask_again(
     visit.page.get_by_role("heading", name="Sign in to AISBench Console").wait_for()
     with visit.page.expect_request(re.compile(r".*prompt=login.*")):
         visit.page.get_by_role("link", name="Sign in").click()
-    provider.sign_in(visit.page, "subject-ann")  # a provider that knew her would have led on without asking
+    provider.sign_in(visit.page, "subject-ann", again=True)  # a provider that knew her would have led on without asking
     visit.settle()
 
 
@@ -167,7 +167,7 @@ def test_who_refuses_is_told_so_and_can_try_again(
     visit.page.get_by_role("link", name="Sign in").click()
     provider.sign_in(visit.page, "subject-ann")
     visit.settle()
-    expect(visit.page).to_have_url(visit.url(DEEP_LINK if provider.refuses_with_state else "/home"))
+    expect(visit.page).to_have_url(visit.url(DEEP_LINK if provider.refuses_with_state else "/home?lang=en"))
 
 
 def _ask(page: Page, address: str) -> None:

@@ -173,3 +173,12 @@ def test_other_machines_are_not_served_without_a_switch_that_says_it(
     assert refused.returncode == 2
     assert "no sign-in" in refused.stderr
     assert "--allow-network-access-without-sign-in" in refused.stderr
+
+
+@pytest.mark.parametrize(("identity", "missing"), [("proxy", "trusted_proxies"), ("oidc", "oidc_issuer")])
+def test_a_sign_in_that_lacks_something_is_a_sentence(environment: dict[str, str], identity: str, missing: str) -> None:
+    ended = aisbench(environment | {"AISBENCH_IDENTITY": identity}, "serve", "--port", "0")
+
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"error: identity: {identity} needs {missing}")
+    assert "Traceback" not in ended.stderr

@@ -63,8 +63,8 @@ class OidcProvider:
             process.kill()
             process.wait()
 
-    def sign_in(self, page: Page, subject: str) -> None:
-        """On its pages, be somebody, and agree."""
+    def sign_in(self, page: Page, subject: str, *, again: bool = False) -> None:
+        """On its pages, be somebody, and agree; `again`: somebody who has agreed before in this browser."""
         raise NotImplementedError
 
     def deny(self, page: Page) -> None:
@@ -86,7 +86,7 @@ class PythonProvider(OidcProvider):
         program = HOME / ".oidc" / "mock" / "bin" / self.name
         return [program, "--port", str(self.port), *(word for option in people for word in option)]
 
-    def sign_in(self, page: Page, subject: str) -> None:
+    def sign_in(self, page: Page, subject: str, *, again: bool = False) -> None:  # noqa: ARG002  # it forgets
         """One click."""
         page.get_by_role("button", name=subject, exact=True).click()
 
@@ -105,12 +105,13 @@ class NodeProvider(OidcProvider):
         words = (str(self.port), f"{console}/oauth2callback", CLIENT_ID, SECRET, json.dumps(self._people))
         return [shutil.which("node") or "node", Path(__file__).with_name("provider.mjs"), library, *words]
 
-    def sign_in(self, page: Page, subject: str) -> None:
-        """Name and password, unless it knows the browser; then agree."""
+    def sign_in(self, page: Page, subject: str, *, again: bool = False) -> None:
+        """Name and password; then agree."""
         page.get_by_placeholder("Enter any login").fill(subject)
         page.get_by_placeholder("and password").fill("anything")
         page.get_by_role("button", name="Sign-in").click()
-        page.get_by_role("button", name="Continue").click()
+        if not again:
+            page.get_by_role("button", name="Continue").click()
 
     def deny(self, page: Page) -> None:
         """Instead of a password."""

@@ -1,6 +1,8 @@
-"""Who is let in behind a proxy: nobody whom the proxy itself did not name."""
+"""Who is let in behind a proxy: nobody whom the proxy itself did not name; and what each kind of sign-in needs."""
 
 import asyncio
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +10,9 @@ from starlette.types import Message, Scope
 
 from aisbench_core.access.identity import Identity
 from aisbench_core.errors import ConfigError
-from aisbench_core.settings import Settings
+from aisbench_core.settings import Settings, find_client_secret
 from aisbench_core.web.addresses import FORWARDED
-from aisbench_core.web.identity import HEALTH, IdentityMiddleware, ProxyIdentity, proxy_identity
+from aisbench_core.web.identity import HEALTH, IdentityMiddleware, ProxyIdentity, proxy_identity, require_complete
 
 PROXY, ELSEWHERE = "10.0.0.2", "10.0.0.3"
 
@@ -95,7 +97,44 @@ def test_without_sign_in_nobody_is_asked() -> None:
 
 def test_a_proxy_has_to_be_named() -> None:
     with pytest.raises(ConfigError, match="trusted_proxies"):
-        proxy_identity(Settings(identity=Identity.PROXY), {FORWARDED: ""}, lambda _: False)
+        require_complete(Settings(identity=Identity.PROXY), "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("address", "changes", "missing"),
+    [
+        ("127.0.0.1", {"oidc_client_id": ""}, "oidc_issuer and oidc_client_id"),
+        ("127.0.0.1", {"oidc_issuer": ""}, "oidc_issuer and oidc_client_id"),
+        ("127.0.0.1", {}, None),
+        ("10.0.0.9", {}, "a public_url with https"),
+        ("10.0.0.9", {"public_url": "http://bench.example.com"}, "a public_url with https"),
+        ("10.0.0.9", {"public_url": "https://bench.example.com"}, None),
+    ],
+)
+def test_a_provider_has_to_be_known_and_a_network_needs_tls(
+    address: str, changes: dict[str, Any], missing: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AISBENCH_OIDC_CLIENT_SECRET", "s")
+    known = {"oidc_issuer": "https://id.example.org", "oidc_client_id": "aisbench"}
+    settings = Settings(identity=Identity.OIDC, **known | changes)
+
+    with pytest.raises(ConfigError, match=missing) if missing else nullcontext():
+        require_complete(settings, address)
+
+
+def test_the_client_secret_is_in_the_environment_or_in_a_private_file(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    with pytest.raises(ConfigError, match="client secret"):
+        find_client_secret(settings, {})
+    settings.credentials_path.write_text("oidc:\n  client_secret: in-the-file\n", "utf-8")
+    settings.credentials_path.chmod(0o644)
+    with pytest.raises(ConfigError, match="can be read by others"):
+        find_client_secret(settings, {})
+    settings.credentials_path.chmod(0o600)
+
+    assert find_client_secret(settings, {}).get_secret_value() == "in-the-file"
+    assert find_client_secret(settings, {"AISBENCH_OIDC_CLIENT_SECRET": "s"}).get_secret_value() == "s"
+    assert "in-the-file" not in repr(find_client_secret(settings, {}))
 
 
 @pytest.mark.parametrize("variables", [{}, {FORWARDED: "*"}, {FORWARDED: "127.0.0.1"}])
