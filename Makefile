@@ -19,7 +19,7 @@ run: $(INSTALLED) ## set up, start the console and a sandbox region beside it, p
 
 # Files go out in their order: those of the browser, which follow each other in one, and at the end the small ones of
 # tests/unit, so that both processes end together. Each program that a test starts is read as compiled, wherever we are.
-test: $(INSTALLED_TEST) pdf browser postgres monitoring oidc ## set up and run the tests, in a real browser too
+test: $(INSTALLED_TEST) pdf browser postgres servers oidc ## set up and run the tests, in a real browser too
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not torch and not frameworks" --ignore tests/bench --ignore tests/reliability
 
 # torch alone is pinned without a hash, since each index serves another build of it (for CPUs or some CUDA), and its NVIDIA
@@ -131,15 +131,17 @@ postgres:
 		exit 1; \
 	fi
 
-.PHONY: monitoring
+.PHONY: servers
 # At runlevel 1 Debian starts no service of a package that it installs.
-monitoring:
-	@command -v prometheus >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "installing Prometheus for the tests of alert rules and dashboard"; \
+servers:
+	@for program in prometheus nginx caddy; do PATH=$$PATH:/usr/sbin command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	if [ -z "$$missing" ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing$$missing for the tests of monitoring and deployment"; \
 		apt-get update -qq && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-			prometheus >/dev/null; \
+			$$missing >/dev/null; \
 	else \
-		echo "the tests need Prometheus: install your system's package (Debian: apt-get install prometheus)" >&2; \
+		echo "the tests need$$missing: install your system's packages (Debian: apt-get install$$missing)" >&2; \
 		exit 1; \
 	fi
 
