@@ -22,7 +22,16 @@ from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall, Endpoint
 from aisbench_core.api.endpoints import ENDPOINTS
 from aisbench_core.api.metrics import CloudLatency, Traffic
 from aisbench_core.api.openapi import document
-from aisbench_core.api.problems import NoSuchPath, ServerBusy, SlowBody, WrongMethod, bug_response, problem_response
+from aisbench_core.api.problems import (
+    NoSuchPath,
+    ServerBusy,
+    SlowBody,
+    WrongMethod,
+    bug_response,
+    code_of,
+    problem_response,
+    status_of,
+)
 from aisbench_core.api.requests import MOST_BODY, body_of, query_of, require_size, token_of
 from aisbench_core.api.streams import StreamedParts
 from aisbench_core.commands.running import RunningCommands
@@ -160,15 +169,22 @@ async def _with_problems(respond: Respond, request: Request) -> Response:
     try:
         return await respond(request)
     except AisbenchError as error:
-        if isinstance(error, TokenRefused | NotAllowed):
-            client = request.client.host if request.client else "an unknown address"
-            # English, and the path without its query: as for requests that do not come as far as this.
-            LOG.warning("refused %s %s from %s: %s", request.method, request.url.path[:200], client, error.message)
+        _log_refusal(error, request)
         return problem_response(error, request)
     except (ClientDisconnect, HTTPException):
         raise
     except Exception as error:  # a bug: its traceback goes to the log, and its incident to the client
         return bug_response(error, request)
+
+
+def _log_refusal(error: AisbenchError, request: Request) -> None:
+    """Log who tries what is not possible: in English, and the path without its query, as for requests before these."""
+    if status_of(error) >= HTTPStatus.INTERNAL_SERVER_ERROR and not isinstance(error, ServerBusy):
+        return  # not of the client's making
+    # What was sent may be a secret: of wrong input there is only the kind.
+    said = error.message if isinstance(error, TokenRefused | NotAllowed) else code_of(error)
+    client = request.client.host if request.client else "an unknown address"
+    LOG.warning("refused %s %s from %s: %s", request.method, request.url.path[:200], client, said)
 
 
 async def _body(request: Request, most: int) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pyarrow import ipc, parquet
 
+from aisbench_core.access.operations import Operations
 from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.model import Role, RunState
 from aisbench_core.tokens.token import TokenRequest
@@ -184,6 +185,29 @@ def test_refused_tokens_and_changes_are_in_the_log_and_the_token_is_not(program:
     assert "refused POST /api/v1/runs from 127.0.0.1: " in log
     for secret in (wrong, reading, "canary-of-a-query"):
         assert secret not in log
+
+
+def test_wrong_input_and_what_is_too_much_are_in_the_log_without_what_was_sent(
+    program: Program, api_bench: Bench
+) -> None:
+    require_problem(program.get("/leaderboard", sort="canary-of-a-value"), 422, "spec-error")
+    require_problem(program.post("/runs", {"canary-of-a-key": 1}, Idempotency_Key="k"), 422, "spec-error")
+    require_problem(program.get("/runs/no-such-run"), 404, "run-not-found")
+    with Operations(api_bench.core.settings.data_dir, 1).started("ci"):
+        limited = ApiProcess(api_bench.core.settings.data_dir, operations_at_once="1")
+        require_problem(Program(limited.url, program.token).get("/export"), 429, "too-many-operations")
+        limited.stop()
+
+    log = (api_bench.core.settings.data_dir / "console.log").read_text("utf-8")
+
+    for path, code in {
+        "GET /api/v1/leaderboard": "spec-error",
+        "POST /api/v1/runs": "spec-error",
+        "GET /api/v1/runs/no-such-run": "run-not-found",
+        "GET /api/v1/export": "too-many-operations",
+    }.items():
+        assert f"refused {path} from 127.0.0.1: {code}" in log
+    assert "canary" not in log.replace("canary-of-a-query", "")
 
 
 def test_the_last_use_of_a_token_is_shown(program: Program, api_bench: Bench) -> None:

@@ -301,6 +301,29 @@ def test_what_the_image_leaves_out_of_its_context_holds_data_and_keys() -> None:
     assert {"data", ".git", ".venv", "aisbench.yaml", ".streamlit/secrets.toml"} <= set(excluded)
 
 
+def test_what_is_installed_has_neither_history_nor_tests(tmp_path: Path) -> None:
+    git = [
+        "git",
+        "-C",
+        str(HOME),
+        "archive",
+        "--worktree-attributes",
+        "HEAD",
+        "app.py",
+        "aisbench_core",
+        "tests",
+        ".ci",
+    ]
+    archive = subprocess.run(git, capture_output=True, check=True).stdout
+
+    subprocess.run(["tar", "--extract", "--directory", str(tmp_path)], input=archive, check=True)
+
+    assert {path.name for path in tmp_path.iterdir()} == {"app.py", "aisbench_core"}
+    assert "archive VERSION | tar --extract --directory /opt/aisbench" in (HOME / "docs" / "deploy.md").read_text(
+        "utf-8"
+    )
+
+
 def test_the_page_names_every_file_and_its_commands_are_those_that_are_tested() -> None:
     page = (HOME / "docs" / "deploy.md").read_text("utf-8")
 
