@@ -29,7 +29,7 @@ from aisbench_core.cli.options import (
     run_filters,
     valid_only_option,
 )
-from aisbench_core.cli.remote.paths import OutputPath
+from aisbench_core.cli.remote.paths import OutputPath, UnsentPath
 from aisbench_core.cli.results import full_id, query_of
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ SECONDS = 60.0  # a forgotten join of two large tables must not run all night
 # How much longer than the time limit to wait for the engine to stop by itself.
 GRACE_S = 1.0
 
-_EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
+_SNAPSHOT = UnsentPath(path_type=Path, dir_okay=False, exists=True)
 _OVER_RUNS = re.compile(r"\bfrom\s+\"?(v_|runs\b|results\b)", re.I)
 
 
@@ -161,7 +161,7 @@ _OVER_RUNS = re.compile(r"\bfrom\s+\"?(v_|runs\b|results\b)", re.I)
 @output_option
 @click.option("--limit", type=click.IntRange(1), help=f"Maximum number of rows; default: {MAX_TABLE_ROWS} in a table.")
 @click.option("--seconds", type=click.FloatRange(0.1, 86_400), default=SECONDS, show_default=True, help="Time limit.")
-@click.option("--snapshot", type=_EXISTING, metavar="FILE", help="Query a file of `aisbench warehouse snapshot`.")
+@click.option("--snapshot", type=_SNAPSHOT, metavar="FILE", help="Query a file of `aisbench warehouse snapshot`.")
 def sql(
     query: str,
     values: tuple[tuple[str, str], ...],

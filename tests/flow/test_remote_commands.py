@@ -1,5 +1,7 @@
 """Commands over a server: the same answers as on the server's own machine, with the role of a token."""
 
+import base64
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from aisbench_core.model import Role
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import Core, open_core
-from tests.flow.api_process import ApiProcess
+from tests.flow.api_process import ApiProcess, Program
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD as OUTPUTS
 from tests.flow.remote_shell import RemoteShell, token_for
@@ -293,6 +295,24 @@ def test_files_of_the_server_are_neither_read_nor_examined(site: Site, tmp_path:
     assert all("names files on the server" in each.stderr for each in tried)
     assert "here is a path on your machine" in local.stderr
     assert "--snapshot names a file of this machine, which is not sent" in unsent.stderr
+
+
+def test_a_request_made_by_hand_reads_no_file_of_the_server(site: Site) -> None:
+    """What `aisbench` refuses to send, somebody else may."""
+    program = Program(site.server.url, token_for(site.core, Role.VIEWER))
+    there, nowhere = site.here.data_dir / "warehouse.duckdb", site.here.data_dir / "nowhere"
+
+    said = []
+    for file in (there, nowhere):
+        body = {"command": ["sql"], "arguments": ["select 1", "--snapshot", str(file)]}
+        records = [
+            json.loads(line) for line in program.post("/commands", body, Idempotency_Key=file.name).content.splitlines()
+        ]
+        said.append([base64.b64decode(each["data"]).decode() for each in records if each["kind"] == "stderr"])
+        assert records[-1] == {"kind": "exit", "code": 2}
+
+    assert said[0] == said[1]
+    assert "--snapshot names a file of this machine, which is not sent" in "".join(said[0])
 
 
 @pytest.mark.parametrize("words", [("serve",), ("backup", "x.tar.gz"), ("doctor",), ("warehouse", "move", "x")])

@@ -9,7 +9,7 @@ import pytest
 
 from aisbench_core.cli import main
 from aisbench_core.cli.remote.lists import CLIENT, LOCAL, REMOTE
-from aisbench_core.cli.remote.paths import FileParameter
+from aisbench_core.cli.remote.paths import FileParameter, UnsentPath
 from aisbench_core.settings import HOME
 
 DOCUMENT = HOME / "docs" / "cli.md"
@@ -130,8 +130,14 @@ def test_a_server_gets_or_sends_every_file_that_a_command_names() -> None:
         and isinstance(parameter.type, click.Path)
         and not isinstance(parameter.type, FileParameter)
     }
+    unsent = {
+        (path.removeprefix("aisbench "), parameter.name)
+        for path, command in _commands("aisbench", main)
+        for parameter in command.params
+        if isinstance(parameter.type, UnsentPath)
+    }
 
-    assert named == NOT_SENT
+    assert named == unsent == NOT_SENT
 
 
 def test_help_loads_neither_the_sdks_nor_duckdb_nor_pydantic_nor_streamlit() -> None:

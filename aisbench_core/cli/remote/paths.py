@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 from aisbench_core.cli.core import invocation
+from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 SPEC_FILES = (".yaml", ".yml")
 OBS = "obs://"  # the form of obsutil and MoXing
@@ -28,6 +30,24 @@ class FileParameter(click.Path):
     def is_file(self, typed: str) -> bool:  # noqa: ARG002  # subclasses read it
         """Whether the value names a file."""
         return True
+
+
+class UnsentPath(click.Path):
+    """A file that is too large to be sent. A server neither opens nor looks for one of its own in its place."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path; refused on a server, whose requests need not come from `aisbench`."""
+        if ctx is not None and param is not None and invocation(ctx).served is not None:
+            raise not_sent(param)
+        return super().convert(value, param, ctx)
+
+
+def not_sent(parameter: click.Parameter) -> ConfigError:
+    """Why a parameter cannot be used with a server."""
+    return ConfigError(
+        Message("{option} names a file of this machine, which is not sent to a server", option=parameter.opts[0]),
+        Message("to run the command on this machine: aisbench --local …"),
+    )
 
 
 class InputPath(FileParameter):

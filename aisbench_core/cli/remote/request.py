@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from aisbench_core.cli.core import invocation
-from aisbench_core.cli.remote.paths import FileParameter, InputPath
+from aisbench_core.cli.remote.paths import FileParameter, InputPath, UnsentPath, not_sent
 from aisbench_core.commands.request import MOST_FILE_BYTES, VARIABLES
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
@@ -40,13 +40,8 @@ def request_of(context: click.Context, command: Sequence[str], arguments: Sequen
 def _require_sent(context: click.Context) -> None:
     """Raise ConfigError for a parameter that names a file which is not sent."""
     for parameter in context.command.params:
-        is_path = isinstance(parameter.type, click.Path) and not isinstance(parameter.type, FileParameter)
-        if is_path and context.params.get(parameter.name or ""):
-            name = parameter.opts[0]
-            raise ConfigError(
-                Message("{option} names a file of this machine, which is not sent to a server", option=name),
-                Message("to run the command on this machine: aisbench --local …"),
-            )
+        if isinstance(parameter.type, UnsentPath) and context.params.get(parameter.name or ""):
+            raise not_sent(parameter)
 
 
 def _path(typed: str, kind: FileParameter, budget: list[int]) -> dict[str, Any]:
