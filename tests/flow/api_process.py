@@ -101,6 +101,11 @@ class ApiProcess:
         )
         self.url = self._address()
 
+    @property
+    def process_id(self) -> int:
+        """Of the server."""
+        return self._process.pid
+
     def _address(self) -> str:
         assert self._process.stdout is not None
         watchdog = threading.Timer(READY_SECONDS, self._process.kill)
