@@ -38,6 +38,10 @@ class ConsoleProcess:
         console.resume()
         return console
 
+    def set(self, **settings: str) -> None:
+        """Change settings; they hold from the next start on."""
+        self._settings |= {f"AISBENCH_{name.upper()}": value for name, value in settings.items()}
+
     @property
     def url(self) -> str:
         """Where a browser finds it."""

@@ -2,9 +2,11 @@
 
 import asyncio
 import re
+import ssl
 import threading
 from collections.abc import Mapping
 from http.cookies import SimpleCookie
+from pathlib import Path
 
 from tests.ports import free_port
 
@@ -18,8 +20,10 @@ _OWN = (b"x-forwarded-user", b"x-forwarded-groups", b"connection")
 class ReverseProxy:
     """Passes HTTP and web sockets on to a server of this machine, with a name, and groups if it knows any."""
 
-    def __init__(self, target_port: int, groups: Mapping[str, str]) -> None:
+    def __init__(self, target_port: int, groups: Mapping[str, str], certificate: Path | None = None) -> None:
+        """`certificate`: with its key, to serve TLS."""
         self.port = free_port()
+        self._tls = _tls_with(certificate) if certificate else None
         self._target = target_port
         self._groups = groups
         self._loop = asyncio.new_event_loop()
@@ -29,7 +33,7 @@ class ReverseProxy:
     @property
     def url(self) -> str:
         """What a browser opens."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
 
     def start(self) -> None:
         """Accept connections."""
@@ -43,7 +47,9 @@ class ReverseProxy:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._connected, "127.0.0.1", self.port))
+        server = self._loop.run_until_complete(
+            asyncio.start_server(self._connected, "127.0.0.1", self.port, ssl=self._tls)
+        )
         self._is_up.set()
         self._loop.run_forever()
         server.close()
@@ -74,6 +80,12 @@ class ReverseProxy:
             kept.append(f"X-Forwarded-User: {morsel.value}".encode())
             kept.append(f"X-Forwarded-Groups: {self._groups.get(morsel.value, '')}".encode())
         return b"\r\n".join([first, *kept, b"", b""])
+
+
+def _tls_with(certificate: Path) -> ssl.SSLContext:
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(certificate)
+    return tls
 
 
 async def _pass_on(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:

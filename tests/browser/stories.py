@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.model import Role
 from aisbench_core.wiring import Core
+from tests import records as a
 from tests.actors import TESTER
 from tests.browser.visit import Visit
 
@@ -51,3 +52,15 @@ def is_out_of_an_open_page_within_a_minute(visit: Visit, core: Core, name: str) 
     answer = visit.page.goto(address)
     assert answer
     assert answer.status == 403
+
+
+def downloads_results(visit: Visit, core: Core) -> None:
+    """Somebody exports what the leaderboard shows: the file is written beside the connection of the page."""
+    core.warehouse.record(a.record("for-download"))
+    visit.open("/leaderboard?region=cn-north-9")
+
+    visit.page.get_by_role("button", name="Export").click()
+    with visit.page.expect_download(timeout=20_000) as download:
+        visit.keyed("export").get_by_role("button").click()
+
+    assert "for-download" in download.value.path().read_text("utf-8-sig")

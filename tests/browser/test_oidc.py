@@ -13,6 +13,7 @@ from tests.actors import TESTER
 from tests.browser import stories
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.test_looks import axe_violations
 from tests.browser.visit import OpenWindow, Visit
 from tests.oidc.providers import CLIENT_ID, SECRET, STYLES, NodeProvider, OidcProvider, PythonProvider
 from tests.sandbox_process import SandboxProcess
@@ -75,6 +76,7 @@ def test_without_sign_in_there_is_a_link_to_the_provider_and_nothing_else(
     assert answer
     assert answer.status == 401
     assert visit.page.locator("a, button, input, script").count() == 1
+    assert axe_violations(visit) == []
     assert visit.page.context.cookies() == []
 
 
@@ -153,6 +155,15 @@ def test_after_signing_out_every_tab_is_out_and_the_provider_has_to_ask_again(
         visit.page.get_by_role("link", name="Sign in").click()
     provider.sign_in(visit.page, "subject-ann", again=True)  # a provider that knew her would have led on without asking
     visit.settle()
+
+
+def test_whoever_is_signed_in_downloads_results(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
+) -> None:
+    visit = window(console)
+    sign_in(visit, provider, "ann")
+
+    stories.downloads_results(visit, core)
 
 
 def test_who_refuses_is_told_so_and_can_try_again(

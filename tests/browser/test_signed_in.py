@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 from aisbench_core.model import Role
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
-from tests import records as a
 from tests.actors import TESTER
 from tests.browser import stories
 from tests.browser.conftest import QUICK
@@ -125,12 +124,6 @@ def test_whoever_is_revoked_is_out_of_an_open_page_within_a_minute(
 def test_whoever_is_signed_in_downloads_results(
     console: ConsoleProcess, proxy: ReverseProxy, window: OpenWindow, core: Core
 ) -> None:
-    core.warehouse.record(a.record("for-download"))
     visit = enter(window, proxy, console, "vic")
-    visit.open("/leaderboard?region=cn-north-9")
 
-    visit.page.get_by_role("button", name="Export").click()
-    with visit.page.expect_download(timeout=20_000) as download:
-        visit.keyed("export").get_by_role("button").click()
-
-    assert "for-download" in download.value.path().read_text("utf-8-sig")
+    stories.downloads_results(visit, core)
