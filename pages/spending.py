@@ -4,9 +4,11 @@ from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import filter_bar, show_active_filters
 from pages._ui.shell.status import heading
 from pages._ui.shell.words import t
-from pages._ui.spending import choice, results
+from pages._ui.spending import approval, budgets, choice, results
 
 heading().title(t("spending.title"))
+approval.show_waiting()
+budgets.show_budgets()
 facets = cached(core().warehouse.spending.facets)
 if not facets.months:
     results.end_without_runs()

@@ -1,5 +1,6 @@
 """People in the ledger's file: who signed in, and with which role they act."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -16,6 +17,7 @@ from aisbench_core.running.stores.rows import replace_row
 # Each sign-in would be a write, and would empty what pages have cached of the ledger.
 SEEN_EVERY = timedelta(minutes=5)
 MOST_LETTERS = 100
+MOST_TEAMS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,20 @@ class People:
         self._ledger = ledger
         self._clock = clock
 
-    def sign_in(self, name: str, group_role: Role | None) -> Person:
-        """The person of a checked sign-in; a new one is a viewer. Raises SignedOut if the access was revoked."""
-        person, now = self.find(name), self._clock()
-        if person is None or person.group_role is not group_role or now - person.last_seen_at >= SEEN_EVERY:
-            person = self._seen(name, group_role, now)
+    def sign_in(self, name: str, group_role: Role | None, groups: Collection[str] = ()) -> Person:
+        """The person of a checked sign-in; a new one is a viewer. Raises SignedOut if the access was revoked.
+
+        The groups are the person's teams until the next sign-in."""
+        person, now, teams = self.find(name), self._clock(), _teams(groups)
+        is_seen = person is not None and now - person.last_seen_at < SEEN_EVERY
+        if person is None or not is_seen or person.group_role is not group_role or teams != self.teams(name):
+            person = self._seen(name, group_role, teams, now)
         return _active(person)
+
+    def teams(self, name: str) -> list[str]:
+        """The groups of somebody's last sign-in, sorted."""
+        rows = self._ledger.rows("select team from team_members where person = ? order by team", [name])
+        return [row["team"] for row in rows]
 
     def current(self, name: str) -> Person:
         """The person now. Raises SignedOut if the access was revoked since the sign-in."""
@@ -130,13 +140,21 @@ class People:
                     Message("`aisbench people list` lists everybody"),
                 )
 
-    def _seen(self, name: str, group_role: Role | None, now: datetime) -> Person:
+    def _seen(self, name: str, group_role: Role | None, teams: Sequence[str], now: datetime) -> Person:
         check_name(name)
         with self._ledger.transaction() as con:
             start = _row(con, name) or Person(name, None, group_role, now, now)
             person = replace(start, group_role=group_role, last_seen_at=now)
             _store(con, person)
+            con.execute("delete from team_members where person = ?", [name])
+            con.executemany("insert into team_members (team, person) values (?, ?)", [(team, name) for team in teams])
         return person
+
+
+def _teams(groups: Collection[str]) -> list[str]:
+    """What can be the name of a team; sorted as the ledger does."""
+    named = {group for group in groups if group.strip() and group.isprintable() and len(group) <= MOST_LETTERS}
+    return sorted(named)[:MOST_TEAMS]
 
 
 _AGAIN = Message("ask an admin for access, then reload the page")

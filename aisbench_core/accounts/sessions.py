@@ -1,7 +1,7 @@
 """Sessions of people who signed in: each is checked whenever a page calls the core."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -45,11 +45,11 @@ class Sessions:
             raise SignedOut(Message("the proxy named nobody"), Message("sign in there, then reload the page"))
         return self.begin_as(name.strip(), [group.strip() for group in groups.split(",")])
 
-    def begin_as(self, name: str, groups: Iterable[str]) -> Session:
+    def begin_as(self, name: str, groups: Collection[str]) -> Session:
         """A session of somebody of known name and groups. Raises SignedOut if the access was revoked."""
         known = self._settings.roles_of_groups
         roles = [known[group] for group in groups if group in known]
-        person = self._people.sign_in(name, max(roles, key=list(ROLES).index) if roles else None)
+        person = self._people.sign_in(name, max(roles, key=list(ROLES).index) if roles else None, groups)
         LOG.info("%s signed in, as %s", person.name, person.role)
         now = self._clock()
         return Session(person.name, now, now)

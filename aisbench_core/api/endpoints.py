@@ -19,7 +19,7 @@ from aisbench_core.api.cursors import PageQuery
 from aisbench_core.api.endpoint import Endpoint
 from aisbench_core.api.idempotency import KEY
 from aisbench_core.api.launching import LaunchRequest
-from aisbench_core.api.run import annotations, explanations, preflight
+from aisbench_core.api.run import annotations, approvals, explanations, preflight
 from aisbench_core.api.series import changes, comparison, reports
 from aisbench_core.commands.records import MEDIA_TYPE
 from aisbench_core.commands.request import MOST_BODY, CommandRequest, InputRequest
@@ -40,6 +40,11 @@ ENDPOINTS: Sequence[Endpoint] = (
     ),
     Endpoint("GET", "/runs/{run_id}", "One run: spec, state, progress, result", runs.show_run, runs.RunDetails),
     Endpoint("POST", "/runs/{run_id}/stop", "Stop a run", launching.stop, Run),
+    Endpoint("POST", "/runs/{run_id}/approve", "Let a held run begin", approvals.approve_run, Run),
+    Endpoint(
+        "POST", "/runs/{run_id}/decline", "End a held run before it begins", approvals.decline_run, Run,
+        body=approvals.DeclineRequest,
+    ),
     Endpoint("POST", "/runs/{run_id}/collect", "Collect a failed run's results again", launching.collect, Run),
     Endpoint(
         "GET", "/runs/{run_id}/explanation", "Why a run failed or hangs", explanations.explain,
@@ -89,6 +94,14 @@ ENDPOINTS: Sequence[Endpoint] = (
     Endpoint(
         "GET", "/series/{series_id}/comparison", "A series against an earlier one", comparison.compare_series,
         comparison.SeriesComparisonReport, comparison.BaselineQuery,
+    ),
+    Endpoint(
+        "POST", "/series/{series_id}/approve", "Let a held series go on", approvals.approve_series,
+        reports.SeriesDetails,
+    ),
+    Endpoint(
+        "POST", "/series/{series_id}/decline", "Cancel the cells of a held series", approvals.decline_series,
+        reports.SeriesDetails, body=approvals.DeclineRequest,
     ),
     Endpoint("POST", "/series/{series_id}/stop", "Stop a series", changes.stop_series, reports.SeriesDetails),
     Endpoint(

@@ -7,6 +7,8 @@ _SPEC = {"workload": "quickstart_digits", "flavor": "sandbox.cpu.2cards", "cards
 _PLAN = {"spec": _SPEC, "node_counts": [1, 2], "repeats": 3, "hours_per_run": 0.1, "budget": 4}
 
 EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "decline_run": {"reason": "next month"},
+    "decline_series": {"reason": "next month"},
     "launch": {"spec": _SPEC, "profile": "sandbox"},
     "preflight": {"spec": _SPEC, "profile": "sandbox", "online": True, "hours": 0.5},
     "rename": {"name": "warm cache"},

@@ -15,6 +15,7 @@ from aisbench_core.messages import labels_in_chinese
 from aisbench_core.model import (
     FIELDS,
     GROUPS,
+    BudgetScope,
     CannLevel,
     CellState,
     DeliveryState,
@@ -107,6 +108,7 @@ NAMED_BY_VALUES = (
     | _family("history", ["not_measured", "not_a_finite_number", "time_not_known", "another_accelerator", "other_data"])
     | _family("board", ["aspect_image", "aspect_code"])
     | _family("by", WayIn)
+    | _family("budgets", [f"{start}_{each}" for each in BudgetScope for start in ("kind", "of")])
     | _family("compare", [f"by_{each}" for each in ComparedBy])
     | _family("sort", [*BOARD_SORTS, *HISTORY_SORTS, *RUN_SORTS, *RunSort]) - _family("sort", MEDIANS)
     | _family("why", [*KINDS, *DECISIVE, "size", "configuration", "parameter"])

@@ -70,7 +70,7 @@ def approve(launch: str, as_json: bool) -> None:
     """
     approvals = open_core(writing=True).approvals
     decided = approvals.find(launch)
-    decide = approvals.approve_series if decided.startswith("s") else approvals.approve
+    decide = approvals.approve_series if approvals.is_series(decided) else approvals.approve
     decide(decided, actor())
     display.result({"id": decided, "decision": "approved"}, as_json, lambda: f"{decided}  approved")
 
@@ -82,7 +82,7 @@ def decline(launch: str, reason: str, as_json: bool) -> None:
     """Decline a held run or series: it ends as stopped, and no job is created. Active runs of a series go on."""
     approvals = open_core(writing=True).approvals
     decided = approvals.find(launch)
-    decide = approvals.decline_series if decided.startswith("s") else approvals.decline
+    decide = approvals.decline_series if approvals.is_series(decided) else approvals.decline
     decide(decided, reason, actor())
     display.result({"id": decided, "decision": "declined"}, as_json, lambda: f"{decided}  declined")
 

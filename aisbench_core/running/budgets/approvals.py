@@ -28,9 +28,14 @@ class Approvals:
     budgets: BudgetLedger
     clock: Clock
 
+    @staticmethod
+    def is_series(launch_id: str) -> bool:
+        """Whether an id is that of a series."""
+        return launch_id.startswith("s")
+
     def find(self, start: str) -> str:
         """The id of a run or a series by a unique prefix of it."""
-        if start.startswith("s"):
+        if self.is_series(start):
             return self.series.get(start).series_id
         return self.ledger.get(start).run_id
 

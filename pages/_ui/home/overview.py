@@ -26,6 +26,7 @@ from pages._ui.shell.formats import local, when
 from pages._ui.shell.row_keys import show_openable
 from pages._ui.shell.status import title_tab
 from pages._ui.shell.words import t
+from pages._ui.spending.approval import show_waiting_notice
 
 SECONDS = 30  # between refreshes
 DAYS = 7  # of records and node hours: today and the days before it
@@ -59,6 +60,7 @@ def _refreshed(region: RegionFacts | None) -> None:
         benchmarks = st.container()  # they stand above the rest, but may take seconds
         launches = _launches()
         if launches:
+            show_waiting_notice()
             _show_launches(launches)
         if region:
             query = BoardQuery(region.region, rehearsal=region.rehearsal)

@@ -7,7 +7,7 @@ the run ends, they draw the whole page once, and stop.
 import streamlit as st
 
 from aisbench_core.errors import DamagedLedger, RunNotFound
-from aisbench_core.model import Run
+from aisbench_core.model import Run, RunState
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.run import answers, causes, drawings, explanation, files, health, log, parameters, result, timeline
@@ -24,6 +24,7 @@ from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.navigation import link
 from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.words import t
+from pages._ui.spending.approval import show_run_approval
 
 SECONDS = 4.0  # what is older than 5 s is stale
 METRICS_SECONDS = 21.0  # the platform samples once a minute, and so does the follower
@@ -45,6 +46,7 @@ def show_run(run_id: str) -> None:
     reproduce.show_original(run_id)
     reproduce.show_resumed(run)
     _show_actions(run)
+    show_run_approval(run)
     cleaning.show_removals(run_id)
     _show_sections(run)
 
@@ -54,7 +56,7 @@ def _show_sections(run: Run) -> None:
 
     A section that changes while the run is under way is a fragment of its own here, or a part of `_under_way`."""
     ended, run_id = run.state.is_terminal, run.run_id
-    st.fragment(_under_way, run_every=None if ended else SECONDS)(run_id, ended)
+    st.fragment(_under_way, run_every=None if ended else SECONDS)(run_id, run.state)
     parameters.show_parameters(run)
     files.show_directories(run)
     log.show_log(run)
@@ -71,12 +73,13 @@ def _measured(run: Run, ended: bool) -> None:
     scalars.show_scalars(run.run_id)
 
 
-def _under_way(run_id: str, had_ended: bool) -> None:
+def _under_way(run_id: str, drawn: RunState) -> None:
     """Why it failed or hangs, the state, the four answers, and what is wrong with the run, as of now."""
     with errors_shown():
         now = snapshot(run_id)
         # A fragment cannot change its own pace, nor the buttons above it: the page is drawn once more.
-        if now.run.state.is_terminal and not had_ended:
+        was_held = drawn is RunState.HELD and now.run.state is not drawn
+        if was_held or (now.run.state.is_terminal and not drawn.is_terminal):
             st.rerun()
         explanation.show_explanation(now)
         # All in one fragment: the more there are, the fewer viewers a console has time for.

@@ -20,6 +20,7 @@ from pages._ui.shell.formats import when
 from pages._ui.shell.status import heading, title_tab
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
+from pages._ui.spending.approval import show_series_approval
 
 SECONDS = 2.5
 
@@ -36,6 +37,7 @@ def follow_series(series_id: str) -> None:
     title.title(plain(series_title(matrix)))
     st.caption(series_facts(matrix))
     _show_actions(matrix)
+    show_series_approval(matrix.series)
     if matrix.can_stop and matrix.hours.budget is not None:
         _show_budget(matrix)
     ended = matrix.is_settled
@@ -111,7 +113,7 @@ def _sign(matrix: Matrix) -> str:
 
 def _redraw_if_changed(matrix: Matrix, had_ended: bool) -> None:
     """Draw the whole page where it needs other buttons: they stand outside this fragment, which cannot change them."""
-    state = (matrix.is_settled, matrix.lost, matrix.valid > 0)
+    state = (matrix.is_settled, matrix.lost, matrix.valid > 0, bool(matrix.series.held))
     before = st.session_state.get("series-state", state)
     st.session_state["series-state"] = state
     if matrix.is_settled != had_ended or state != before:

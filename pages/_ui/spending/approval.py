@@ -1,0 +1,134 @@
+"""Launches that wait for an approval: what each costs, what is left of its budgets, and the decision."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from aisbench_core.formats import money
+from aisbench_core.model import Run, RunState, Series
+from pages._ui.shell import navigation
+from pages._ui.shell.callbacks import whole
+from pages._ui.shell.core import Right, actor, core, ledger_answer, right_to
+from pages._ui.shell.dialogs import Dialog
+from pages._ui.shell.errors import plain
+from pages._ui.shell.formats import when
+from pages._ui.shell.outcomes import reported, show_outcome
+from pages._ui.shell.words import t
+from pages._ui.spending.budgets import show_use
+
+OUTCOME = "approval-outcome"
+REASON = "decline-reason"
+MOST_LETTERS = 300
+DECLINING = Dialog("declining")  # about the id of a run or a series
+
+Decision = Callable[..., object]
+
+
+def show_run_approval(run: Run) -> None:
+    """Of a held run: until when it waits, what it is expected to cost, what is left of its budgets, and buttons."""
+    show_outcome(OUTCOME)
+    if run.state is not RunState.HELD:
+        return
+    cost = money(run.expected_cost, run.currency) if run.expected_cost is not None else t("approval.unknown")
+    with st.container(border=True, key="approval"):
+        text = t("approval.run", who=plain(run.created_by), cost=plain(cost), until=when(run.next_step_at))
+        st.warning(text, icon=":material/approval:")
+        for use in core().approvals.uses(run):
+            show_use(use)
+        _show_buttons(run.run_id, run.created_by)
+    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline)
+
+
+def show_series_approval(series: Series) -> None:
+    """Of a held series: why it waits, and buttons."""
+    show_outcome(OUTCOME)
+    if not series.held:
+        return
+    with st.container(border=True, key="approval"):
+        reason = plain(t.message(series.held))
+        st.warning(t("approval.series", who=plain(series.created_by), reason=reason), icon=":material/approval:")
+        _show_buttons(series.series_id, series.created_by)
+    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline_series)
+
+
+def show_waiting_notice() -> None:
+    """How many launches wait, with the way to them; nothing if none does."""
+    waiting = ledger_answer(core().approvals.waiting)
+    count = len(waiting.runs) + len(waiting.series)
+    if count:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(t("approval.waiting", count=count), icon=":material/approval:", color="orange")
+            navigation.link(navigation.SPENDING, t("approval.see"), {})
+
+
+def show_waiting() -> None:
+    """Every launch that waits, the newest first, with a link to its page, where it is decided."""
+    waiting = ledger_answer(core().approvals.waiting)
+    if not waiting.runs and not waiting.series:
+        return
+    st.header(t("approval.title"))
+    for run in waiting.runs:
+        name = f"{core().run_names.of([run])[run.run_id]} · {run.run_id}"
+        _show_line(navigation.LIVE, name, {"run": run.run_id}, run.created_by, run.detail)
+    for series in waiting.series:
+        link = {"series": series.series_id}
+        _show_line(navigation.SERIES, f"{series.title} · {series.series_id}", link, series.created_by, series.held)
+
+
+def _show_line(page: Path, name: str, link: dict[str, str], who: str, reason: str) -> None:
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            navigation.link(page, plain(name), link)
+            st.caption(plain(who))
+        st.markdown(plain(t.message(reason)))
+
+
+def _show_buttons(subject: str, owner: str) -> None:
+    may_approve, may_decline = _right(owner), right_to("Approvals.decline")
+    with st.container(horizontal=True):
+        st.button(
+            t("approval.approve"), key="approve", type="primary", icon=":material/check:", on_click=_approve,
+            args=(subject,), disabled=not may_approve.is_given, help=may_approve.help_text,
+        )  # fmt: skip
+        st.button(
+            t("approval.decline"), key="decline", icon=":material/close:", on_click=DECLINING.open, args=(subject,),
+            disabled=not may_decline.is_given, help=may_decline.help_text,
+        )  # fmt: skip
+
+
+def _right(owner: str) -> Right:
+    """Nobody but an admin approves a launch of one's own; the core checks the same."""
+    right = right_to("Approvals.approve")
+    if right.is_given and owner == actor().name and not right_to("Budgets.save").is_given:
+        return Right(is_given=False, help_text=t("approval.own"))
+    return right
+
+
+@reported(OUTCOME)
+def _approve(subject: str) -> str:
+    approvals = core().approvals
+    decide: Decision = approvals.approve_series if approvals.is_series(subject) else approvals.approve
+    decide(subject, actor())
+    return t("approval.approved")
+
+
+def _decline(decide: Decision) -> None:
+    st.markdown(t("approval.decline_question"))
+    st.text_input(t("approval.reason"), key=REASON, max_chars=MOST_LETTERS)
+    st.button(
+        t("approval.decline_yes"), key="decline-yes", type="primary", icon=":material/close:", on_click=_declined,
+        args=(decide, DECLINING.subject),
+    )  # fmt: skip
+
+
+@whole
+def _declined(decide: Decision, subject: str) -> None:
+    _report_declined(decide, subject)
+    DECLINING.close()
+
+
+@reported(OUTCOME)
+def _report_declined(decide: Decision, subject: str) -> str:
+    decide(subject, st.session_state.get(REASON, ""), actor())
+    return t("approval.declined")

@@ -1,0 +1,91 @@
+"""Budgets on the Spending page: how much of each is used, as bars, and for admins the form that sets one."""
+
+import streamlit as st
+
+from aisbench_core.formats import money
+from aisbench_core.model import BudgetScope, BudgetUse, StoredBudget
+from pages._ui.shell.core import actor, core, ledger_answer, right_to
+from pages._ui.shell.errors import plain
+from pages._ui.shell.outcomes import reported, show_outcome
+from pages._ui.shell.words import t
+
+OUTCOME = "budget-outcome"
+SHOWN = 30
+FIELDS = ("scope", "name", "amount", "currency", "allow_unknown")
+
+
+def show_budgets() -> None:
+    """A bar for each budget and each one who uses it; without budgets only admins see the way to one."""
+    show_outcome(OUTCOME)
+    stored, may_save = ledger_answer(core().budgets.all), right_to("Budgets.save")
+    if not stored and not may_save.is_given:
+        return
+    st.header(t("budgets.title"))
+    if not stored:
+        st.caption(t("budgets.none"))
+    uses = core().budgets.uses()
+    for use in uses[:SHOWN]:
+        show_use(use)
+    if len(uses) > SHOWN:
+        st.caption(t("budgets.more", shown=SHOWN, count=len(uses)))
+    with st.container(horizontal=True):
+        with st.popover(t("budgets.set"), icon=":material/edit:", disabled=not may_save.is_given):
+            _show_form()
+        if stored:
+            with st.popover(t("budgets.remove"), icon=":material/delete:", disabled=not may_save.is_given):
+                _show_removal(stored)
+
+
+def show_use(use: BudgetUse) -> None:
+    """One bar: what is spent and reserved, of how much, and what is left; marked from 80 % on."""
+    currency, used = use.budget.currency, use.spent + use.reserved
+    amounts = {name: money(value, currency) for name, value in (
+        ("spent", use.spent), ("reserved", use.reserved), ("amount", use.budget.amount), ("left", use.left),
+    )}  # fmt: skip
+    mark = ":material/warning: " if use.is_nearly_used else ""
+    text = t("budgets.use", title=plain(_title(use)), **{name: plain(text) for name, text in amounts.items()})
+    st.progress(min(1.0, used / use.budget.amount) if use.budget.amount else 1.0, text=mark + text)
+
+
+def _title(use: BudgetUse) -> str:
+    """Whose budget, and for which month."""
+    month = [f"{use.month:%Y-%m}"] if use.month else []
+    return " · ".join([f"{t(f'budgets.kind_{use.budget.scope}')} {use.subject}".strip(), *month])
+
+
+def _show_form() -> None:
+    with st.form("budget", border=False):
+        st.selectbox(
+            t("budgets.scope"),
+            list(BudgetScope),
+            format_func=lambda scope: t(f"budgets.of_{scope}"),
+            key="budget-scope",
+        )
+        st.text_input(t("budgets.name"), key="budget-name", help=t("budgets.name_help"), max_chars=100)
+        st.number_input(t("budgets.amount"), min_value=0.0, key="budget-amount", step=100.0)
+        st.text_input(t("budgets.currency"), key="budget-currency", value="CNY", max_chars=12)
+        st.checkbox(t("budgets.allow_unknown"), key="budget-allow_unknown", help=t("budgets.allow_unknown_help"))
+        st.form_submit_button(t("budgets.save"), type="primary", on_click=_save)
+
+
+def _show_removal(stored: list[StoredBudget]) -> None:
+    st.selectbox(t("budgets.which"), stored, format_func=_described, key="budget-removed")
+    st.button(t("budgets.remove_yes"), key="budget-remove", on_click=_remove)
+
+
+def _described(stored: StoredBudget) -> str:
+    budget = stored.budget
+    return f"{t(f'budgets.of_{budget.scope}')} {budget.name} · {money(budget.amount, budget.currency)}"
+
+
+@reported(OUTCOME)
+def _save() -> str:
+    core().budgets.save({name: st.session_state[f"budget-{name}"] for name in FIELDS}, actor())
+    return t("budgets.saved")
+
+
+@reported(OUTCOME)
+def _remove() -> str:
+    budget = st.session_state["budget-removed"].budget
+    core().budgets.remove(budget.scope, budget.name, budget.currency, actor())
+    return t("budgets.removed")

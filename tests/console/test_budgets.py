@@ -1,0 +1,111 @@
+"""Budgets on pages: bars on Spending, the form for admins, and the decision on a held launch on its page."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.model import Budget, BudgetScope, ExpectedCost, Run, RunState, StoredBudget
+from aisbench_core.running.budgets.holds import admitted
+from aisbench_core.running.budgets.ledger import BudgetLedger
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.wiring import utc_now
+from tests import records as a
+from tests.console.conftest import OpenPage, texts
+
+
+def launched(ledger: Ledger, run_id: str, amount: float) -> Run:
+    """A launch of ann now, which is expected to cost so much."""
+    now = utc_now()
+    run = replace(
+        a.run(run_id, created_at=now), state=RunState.PREPARING, created_by="ann", version=0, started_at=None,
+        ended_at=None, duration_s=None, price_per_node_hour=10.0, currency="CNY", job_id="",
+    )  # fmt: skip
+    cost = ExpectedCost(amount, "CNY")
+    return ledger.add(run, check=lambda con, one: admitted(con, one, cost, now))
+
+
+@pytest.fixture
+def ledger(data_dir: Path) -> Ledger:
+    """Ann has launched for 85 of 100 CNY; another launch of 30 is held."""
+    ledger = Ledger(data_dir / "ledger.sqlite3")
+    budget = Budget(scope=BudgetScope.PERSON, amount=100, currency="CNY")
+    BudgetLedger(ledger).set(StoredBudget(budget, a.T0, "root"))
+    launched(ledger, "r-first", 85)
+    launched(ledger, "r-held", 30)
+    return ledger
+
+
+@pytest.mark.usefixtures("ledger")
+def test_spending_shows_what_is_left_of_each_budget_and_marks_it_from_80_percent_on(open_page: OpenPage) -> None:
+    app = open_page("spending")
+
+    [bar] = app.get("progress")
+    assert bar.proto.value == 85
+    assert bar.proto.text.startswith(":material/warning: Person ann · 2")
+    assert "0.00 CNY spent, 85.00 CNY reserved, 15.00 CNY left of 100.00 CNY" in bar.proto.text
+    assert "Waiting for approval" in [header.value for header in app.header]
+    assert "this costs about 30.00 CNY" in texts(app)
+
+
+def test_an_admin_sets_and_removes_a_budget_on_the_page(open_page: OpenPage, ledger: Ledger) -> None:
+    app = open_page("spending")
+    app.selectbox(key="budget-scope").set_value(BudgetScope.EVERYBODY)
+    app.number_input(key="budget-amount").set_value(500.0)
+    [save] = [button for button in app.button if button.label == "Save"]
+    app = save.click().run()
+
+    stored = [(each.budget.scope, each.budget.amount) for each in BudgetLedger(ledger).all()]
+    assert stored == [(BudgetScope.EVERYBODY, 500.0), (BudgetScope.PERSON, 100.0)]
+    assert "The budget is saved." in texts(app)
+
+    app.selectbox(key="budget-removed").select_index(0)
+    app.button(key="budget-remove").click().run()
+
+    assert [each.budget.scope for each in BudgetLedger(ledger).all()] == [BudgetScope.PERSON]
+
+
+def test_what_cannot_be_a_budget_is_said_on_the_page(open_page: OpenPage, ledger: Ledger) -> None:
+    app = open_page("spending")
+    app.selectbox(key="budget-scope").set_value(BudgetScope.EVERYBODY)
+    app.text_input(key="budget-name").set_value("ann")
+    [save] = [button for button in app.button if button.label == "Save"]
+
+    app = save.click().run()
+
+    assert any("a budget of everybody has no name" in error.value for error in app.error)
+    assert len(BudgetLedger(ledger).all()) == 1
+
+
+def test_a_held_launch_says_what_it_needs_and_is_approved_on_its_page(open_page: OpenPage, ledger: Ledger) -> None:
+    app = open_page("live", run="r-held")
+    assert "ann asks for this launch. It is expected to cost 30.00 CNY" in texts(app)
+    assert "15.00 CNY left of 100.00 CNY" in app.get("progress")[0].proto.text
+
+    app = app.button(key="approve").click().run()
+
+    assert ledger.get("r-held").state is RunState.PREPARING
+    assert "Approved: it begins now." in texts(app)
+    assert not [button for button in app.button if button.key == "approve"]
+
+
+def test_a_held_launch_is_declined_with_a_reason(open_page: OpenPage, ledger: Ledger) -> None:
+    app = open_page("live", run="r-held")
+    app = app.button(key="decline").click().run()
+    app.text_input(key="decline-reason").set_value("next month")
+
+    app = app.button(key="decline-yes").click().run()
+
+    declined = ledger.get("r-held")
+    assert (declined.state, declined.verdict) == (RunState.COLLECTING, RunState.STOPPED)
+    assert str(declined.detail).endswith(": next month")
+    assert "Declined." in texts(app)
+
+
+@pytest.mark.usefixtures("ledger")
+def test_home_and_runs_say_that_a_launch_waits(open_page: OpenPage) -> None:
+    home, runs = open_page("home"), open_page("runs")
+
+    assert "1 launches wait for approval" in texts(home)
+    assert "Waits for approval" in texts(runs)
+    assert "this costs about 30.00 CNY" in texts(runs)
