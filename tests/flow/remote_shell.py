@@ -24,12 +24,12 @@ LONGEST_SECONDS = 90.0
 class RemoteShell:
     """Types commands that run on a server, in one token's name."""
 
-    def __init__(self, url: str, token: str, home: Path) -> None:
+    def __init__(self, url: str, token: str, home: Path, profile: str = "lab") -> None:
         self.url = url
         self._started: list[subprocess.Popen[str]] = []
         self.environment = {
             "AISBENCH_SERVER": url, "AISBENCH_TOKEN": token, "AISBENCH_DATA_DIR": str(home / "no-data-here"),
-            "HOME": str(home), "AISBENCH_PROFILE": "lab",
+            "HOME": str(home), "AISBENCH_PROFILE": profile,
         }  # fmt: skip
 
     def type(self, *words: str, stdin: str = "", **variables: str) -> Result:

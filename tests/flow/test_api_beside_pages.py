@@ -1,12 +1,16 @@
 """The API on the console's port, behind the checks of the console's pages."""
 
+import json
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.browser.console_process import ConsoleProcess
 from tests.flow.api_process import SPEC, Program, require_problem, token_of
 from tests.flow.following import Bench
+from tests.flow.remote_shell import RemoteShell, command_processes, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -29,6 +33,22 @@ def test_a_program_calls_the_console_without_an_origin(console: ConsoleProcess, 
     assert b"<html" in page.content
     assert program.get("//healthz").json == {"status": "ok"}
     assert program.get("//readyz").json == {"status": "ready"}
+
+
+def test_a_command_runs_on_the_consoles_port_and_ends_with_its_client(
+    console: ConsoleProcess, api_bench: Bench, tmp_path: Path
+) -> None:
+    api_bench.launch()
+    shell = RemoteShell(console.url, token_of(api_bench), tmp_path, profile="sandbox")
+
+    listed = shell.type("runs", "--json")
+    following = shell.start("logs", json.loads(listed.stdout)["runs"][0]["run_id"], "--follow")
+    wait_until(lambda: command_processes(console.pid), "the command's process")
+    shell.end()
+    wait_until(lambda: not command_processes(console.pid), "its end")
+
+    assert listed.exit_code == 0, listed.output
+    assert following.returncode == -signal.SIGKILL
 
 
 def test_a_page_elsewhere_gains_nothing(console: ConsoleProcess) -> None:

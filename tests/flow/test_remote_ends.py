@@ -5,7 +5,7 @@ import json
 import signal
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -171,14 +171,17 @@ def test_a_request_cannot_lead_out_of_its_folder(server: ApiProcess, engineer: R
 
 
 @contextmanager
-def another_server(status: int) -> Iterator[str]:
-    """A server that knows no commands."""
+def another_server(status: int, *records: Mapping[str, object]) -> Iterator[str]:
+    """A server that answers commands with these records."""
+    content = b"".join(json.dumps(each).encode() + b"\n" for each in records)
 
     class Other(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
             self.send_response(status)
-            self.send_header("Content-Length", "0")
+            self.send_header("Content-Length", str(len(content)))
             self.end_headers()
+            self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
             """Nothing."""
@@ -200,16 +203,43 @@ def test_a_server_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -
     nonsense = RemoteShell("bench.example", "aisb_x", tmp_path).type("runs")
     with another_server(404) as url:
         old = RemoteShell(url, "aisb_x", tmp_path).type("runs")
+        no_tls = RemoteShell(url.replace("http:", "https:"), "aisb_x", tmp_path).type("runs")
     with another_server(502) as url:
         busy = RemoteShell(url, "aisb_x", tmp_path).type("runs")
 
-    assert [each.exit_code for each in (nobody, elsewhere, nonsense, old, busy)] == [3, 2, 2, 2, 3]
+    assert [each.exit_code for each in (nobody, elsewhere, nonsense, old, no_tls, busy)] == [3, 2, 2, 2, 2, 3]
+    assert "does not answer: [SSL: " in no_tls.stderr
     assert "does not answer: [Errno 111] Connection refused" in nobody.stderr
     assert "over http everybody on the way to bench.example can read the token" in elsewhere.stderr
     assert "AISBENCH_UNENCRYPTED=1" in elsewhere.stderr
     assert "is no address of a server" in nonsense.stderr
     assert "runs no commands: it answers 404" in old.stderr
     assert "answers 502" in busy.stderr
+
+
+def test_a_server_writes_only_what_the_command_names(tmp_path: Path) -> None:
+    named, other = tmp_path / "runs.csv", tmp_path / "other.csv"
+    parts = [{"kind": "file", "name": str(file), "data": "aGVyZQ==", "complete": True} for file in (named, other)]
+    with another_server(200, *parts, {"kind": "exit", "code": 0}) as url:
+        result = RemoteShell(url, "aisb_x", tmp_path).type("export", "-o", str(named))
+
+    assert (named.read_text("utf-8"), other.exists()) == ("here", False)
+    assert result.exit_code == 2
+    assert f"the server sent a file that was not asked for: {other}" in result.stderr
+
+
+def test_half_an_answer_and_another_version_are_said(tmp_path: Path) -> None:
+    started = {"kind": "started", "command": "0" * 32, "version": "9.9.9"}
+    said = {"kind": "stdout", "data": "b25lCg=="}
+    with another_server(200, started, {"kind": "new", "of": "later"}, said) as url:
+        half = RemoteShell(url, "aisb_x", tmp_path).type("runs")
+    with another_server(200, started, said, {"kind": "exit", "code": 2}) as url:
+        failed = RemoteShell(url, "aisb_x", tmp_path).type("runs")
+
+    assert (half.exit_code, half.stdout) == (3, "one\n")
+    assert "the command may have been carried out, and was not tried again" in half.stderr
+    assert (failed.exit_code, failed.stdout) == (2, "one\n")
+    assert "the server has version 9.9.9 of aisbench, this machine 0." in failed.stderr
 
 
 def test_a_login_stores_a_checked_token_for_nobody_else(server: ApiProcess, core: Core, tmp_path: Path) -> None:

@@ -206,6 +206,24 @@ def test_a_token_for_a_program_ends_with_the_rights_of_who_made_it(
         tokens.authenticate(text)
 
 
+def test_a_running_command_has_the_role_of_its_token_now(tokens: Tokens, watch: Hands, tmp_path: Path) -> None:
+    people = People(Ledger(tmp_path / "data" / "ledger.sqlite3"), watch)
+    people.set_role("root", Role.ADMIN, TESTER)
+    admin = people.set_role("ann", Role.ADMIN, TESTER).acting(WayIn.CONSOLE)
+    token, _ = tokens.create(TokenRequest(name="ci", role=Role.ADMIN), admin)
+
+    before = tokens.active(token.token_id).actor_by(WayIn.CLI)
+    people.set_role("ann", Role.VIEWER, TESTER)
+    demoted = tokens.active(token.token_id).actor_by(WayIn.CLI)
+    tokens.revoke(token.token_id, TESTER)
+
+    assert before == Actor("ci", frozenset(Role), WayIn.CLI)
+    assert demoted == Actor("ci", frozenset({Role.VIEWER}), WayIn.CLI)
+    for unknown in (token.token_id, "0" * 12):
+        with pytest.raises(TokenRefused):
+            tokens.active(unknown)
+
+
 def test_a_use_is_stored_once_a_minute(tokens: Tokens, watch: Hands) -> None:
     _, text = tokens.create(TokenRequest(name="ci"), TESTER)
 

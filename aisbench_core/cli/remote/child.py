@@ -25,8 +25,8 @@ def main() -> None:
     """Run the command, and exit with its code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a server in the background ignores it
     served = _received(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
-    served.store_files()
     _redirect(served)
+    _store_files(served)
     request = served.request
     name = " ".join(request.command)
     if name not in REMOTE:
@@ -40,6 +40,14 @@ def _received(answers: IO[bytes], records: IO[bytes]) -> ServedCommand:
     by = ServedBy.model_validate_json(answers.readline())
     request = CommandRequest.model_validate_json(answers.readline())
     return ServedCommand(by, request, RecordChannel(records, answers))
+
+
+def _store_files(served: ServedCommand) -> None:
+    try:
+        served.store_files()
+    except OSError as error:  # a full disk, or a file with the name of a folder
+        print(f"error: the server cannot store the files of the command: {error.strerror}", file=sys.stderr)
+        sys.exit(NOT_SERVED)
 
 
 def _redirect(served: ServedCommand) -> None:
