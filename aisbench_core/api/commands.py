@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import signal
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ from aisbench_core.commands.records import MEDIA_TYPE
 from aisbench_core.commands.request import CommandRequest, InputRequest
 from aisbench_core.commands.running import RunningCommands
 from aisbench_core.messages import Message
+
+SHUTDOWN_POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,8 @@ class CommandStream(Response):
         del self.headers["content-length"]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # of ASGI
-        """Answer until the command, the client, its token or the time has ended."""
-        waits = [self._send_records(send), _wait_for_leaving(receive), self._process.expired()]
+        """Answer until the command, the client, the server, the token or the time has ended."""
+        waits = [self._send_records(send), _wait_for_leaving(receive), _wait_for_shutdown(), self._process.expired()]
         tasks = [asyncio.create_task(each) for each in waits]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -90,6 +93,16 @@ class CommandStream(Response):
                 async for record in records:
                     await send({"type": "http.response.body", "body": record, "more_body": True})
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _wait_for_shutdown() -> None:
+    """Until the server is told to end: it waits for all answers before it tells the app, and commands take hours."""
+    while True:
+        # uvicorn says so nowhere else than in the object whose method handles the signal.
+        server = getattr(signal.getsignal(signal.SIGTERM), "__self__", None)
+        if getattr(server, "should_exit", False):
+            return
+        await asyncio.sleep(SHUTDOWN_POLL_SECONDS)
 
 
 async def _wait_for_leaving(receive: Receive) -> None:

@@ -14,6 +14,8 @@ from tests.flow.remote_shell import RemoteShell, command_processes, wait_until
 
 pytestmark = pytest.mark.slow
 
+ENDLESS = "select count(*) from range(1000000000000) t(a)"
+
 
 @pytest.fixture(scope="module")
 def console(api_bench: Bench) -> Iterator[ConsoleProcess]:
@@ -49,6 +51,21 @@ def test_a_command_runs_on_the_consoles_port_and_ends_with_its_client(
 
     assert listed.exit_code == 0, listed.output
     assert following.returncode == -signal.SIGKILL
+
+
+def test_a_console_stops_although_a_command_runs(api_bench: Bench, tmp_path: Path) -> None:
+    console = ConsoleProcess.start(api_bench.core.settings.data_dir)
+    pid = console.pid
+    shell = RemoteShell(console.url, token_of(api_bench), tmp_path, profile="sandbox")
+    waiting = shell.start("sql", ENDLESS, "--seconds", "600")
+    wait_until(lambda: command_processes(pid), "the command's process")
+
+    console.stop()
+    _, stderr = waiting.communicate(timeout=60)
+
+    assert waiting.returncode == 3
+    assert "broke" in stderr
+    assert command_processes(pid) == []
 
 
 def test_a_page_elsewhere_gains_nothing(console: ConsoleProcess) -> None:
