@@ -40,7 +40,7 @@ check: $(INSTALLED_TEST) pdf ## style, types and the quick tests; a minute
 	$(BIN)/python -m pytest -q -n 2 -m "not slow and not torch" tests/unit tests/test_architecture.py; tests=$$?; \
 	wait $$!; mypy=$$?; cat "$$types"; exit $$((tests || mypy))
 
-bench: $(INSTALLED_TEST) ## measure beside peers, which it installs, and write docs/performance.md
+bench: $(INSTALLED_TEST) postgres ## measure beside peers, which it installs, and write docs/performance.md
 	@$(LOCKED) --requirement requirements/bench.lock
 	@test -x .bench/mlflow/bin/mlflow || { $(PYTHON) -m venv .bench/mlflow && \
 		.bench/mlflow/bin/pip install --quiet --disable-pip-version-check --only-binary :all: \
@@ -48,7 +48,7 @@ bench: $(INSTALLED_TEST) ## measure beside peers, which it installs, and write d
 	@$(BIN)/python -m tests.bench.figures
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
 
-reliability: $(INSTALLED_TEST) browser ## attack the product for about an hour, and write docs/reliability.md
+reliability: $(INSTALLED_TEST) browser postgres ## attack the product for about an hour, and write docs/reliability.md
 	@$(BIN)/python -m tests.reliability.outcomes
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/reliability
 
@@ -134,7 +134,7 @@ postgres:
 .PHONY: servers
 # At runlevel 1 Debian starts no service of a package that it installs.
 servers:
-	@for program in prometheus nginx caddy; do PATH=$$PATH:/usr/sbin command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	@for program in prometheus nginx caddy haproxy; do PATH=$$PATH:/usr/sbin command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	if [ -z "$$missing" ]; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing$$missing for the tests of monitoring and deployment"; \

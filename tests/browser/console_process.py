@@ -54,6 +54,11 @@ class ConsoleProcess:
         return self._process.pid
 
     @property
+    def is_running(self) -> bool:
+        """Whether it was started, and not ended by a test."""
+        return self._process is not None
+
+    @property
     def said(self) -> str:
         """Everything that it wrote, on its output and to its log."""
         files = (self._log, self.data_dir / "console.log")

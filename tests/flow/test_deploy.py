@@ -27,13 +27,12 @@ from aisbench_core.cli import main
 from aisbench_core.settings import Settings
 from tests.browser.console_process import ConsoleProcess
 from tests.contract.certificates import self_signed
+from tests.haproxy import NAME, PASSWORD, haproxy_command
 from tests.ports import free_port
 from tests.source_tree import HOME
 
 DEPLOY = HOME / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
-NAME = "bench.example.com"
-PASSWORD = "a-password-of-ann"
 MOST_EXPOSED = 30
 """Of 100, by `systemd-analyze security`; a unit without any hardening has 96."""
 
@@ -151,6 +150,11 @@ def caddy(folder: Path, port: int, backend: str) -> list[str]:
     return [program("caddy"), "run", "--adapter", "caddyfile", "--config", str(config)]
 
 
+def haproxy(folder: Path, port: int, backend: str) -> list[str]:
+    """The same for HAProxy, before one console."""
+    return haproxy_command(folder, port, [backend])
+
+
 Proxy = Callable[[Path, int, str], list[str]]
 
 
@@ -213,7 +217,7 @@ SOCKET = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("proxy", [nginx, caddy])
+@pytest.mark.parametrize("proxy", [nginx, caddy, haproxy])
 def test_people_come_with_a_password_and_web_sockets_and_programs_with_a_token(
     proxy: Proxy, console: ConsoleProcess, tmp_path: Path
 ) -> None:
@@ -263,7 +267,7 @@ def echo() -> Iterator[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("proxy", [nginx, caddy])
+@pytest.mark.parametrize("proxy", [nginx, caddy, haproxy])
 def test_the_proxy_says_who_somebody_is_whatever_a_browser_sends(proxy: Proxy, tmp_path: Path) -> None:
     forged = {"X-Forwarded-User": "boss", "X-Forwarded-Groups": "admins"}
     with echo() as backend, running(proxy, tmp_path, backend) as port:
