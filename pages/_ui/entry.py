@@ -1,17 +1,16 @@
 """The script of every visit: the language, the menu, the follower's state, and then the page."""
 
 from contextlib import suppress
-from html import escape
 from pathlib import Path
 
 import streamlit as st
 
-from aisbench_core.errors import SignedOut
 from aisbench_core.private_files import require_writable
 from pages._ui.layout import install_layout, scripts
 from pages._ui.search import show_search, show_search_button
-from pages._ui.shell.core import can_sign_out, core, default_language, ended_session
-from pages._ui.shell.errors import PageEnd, errors_shown, plain, show_sentence
+from pages._ui.session.ended import install_way_back, show_end
+from pages._ui.shell.core import core, default_language, ended_session
+from pages._ui.shell.errors import PageEnd, errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
 from pages._ui.shell.row_keys import install_row_keys
@@ -37,15 +36,6 @@ def show_menu() -> None:
         with st.container(gap="xxsmall", key=f"menu-{section or 'home'}"):
             for page in pages:
                 link(page, t(f"menu.{page.stem}"), {}, help_text=t(f"menu.{page.stem}_help"))
-
-
-def show_end(error: SignedOut) -> None:
-    """Why the page may not be used any more; with OpenID Connect, with a link to it by way of the sign-in."""
-    if not can_sign_out():
-        show_sentence(error)
-        return
-    st.info(plain(t.message(error.sentence)), icon=":material/logout:")
-    st.html(f'<a href="{escape(st.context.url or "/")}">{escape(t("menu.sign_in"))}</a>')
 
 
 def start() -> None:
@@ -74,6 +64,7 @@ with scripts():
     install_row_keys()
     install_table_keys()
     install_named_zones()
+    install_way_back()
 with loaded(page.url_path), errors_shown(), suppress(PageEnd):
     # Before the page runs: the first thing that it stores would fail with an error that explains nothing.
     if page.url_path in STORING:

@@ -166,6 +166,19 @@ def test_whoever_is_signed_in_downloads_results(
     stories.downloads_results(visit, core)
 
 
+def test_a_console_that_was_started_again_asks_for_a_sign_in_in_place_of_the_page(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
+) -> None:
+    visit = window(console)
+    sign_in(visit, provider, "ann", DEEP_LINK)
+
+    console.kill()
+    console.resume()
+
+    expect(visit.page.get_by_role("heading", name="Sign in to AISBench Console")).to_be_visible()
+    expect(visit.page).to_have_url(visit.url(DEEP_LINK))
+
+
 def test_who_refuses_is_told_so_and_can_try_again(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
 ) -> None:
