@@ -6,7 +6,7 @@ first deep link to a fresh server by running that page alone, past the entry.
 
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, nullcontext
 from functools import cache
 
 import streamlit as st
@@ -90,14 +90,15 @@ def open_sessions() -> int:
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Print the console's address, and follow runs while it is up, unless another process does."""
+    """Print the console's address, and follow runs while it is up, unless another process does or it may not."""
     door = front_door()
     require_permission(door.names.address, door.network)
     require_complete(load_settings(), door.names.address)
     identity()
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
     print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
-    with private_umask(), open_core().following.in_background(), closing(uploads()), closing(tensorboards()):
+    following = open_core().following.in_background() if load_settings().console_follows else nullcontext()
+    with private_umask(), following, closing(uploads()), closing(tensorboards()):
         yield
 
 

@@ -141,6 +141,7 @@ class Settings(Frozen):
     poll_seconds: Annotated[float, Field(gt=0, le=600, description="Polling interval of jobs.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
     retry_most_seconds: Annotated[float, Field(gt=0, description="Longest delay between retries.")] = 300.0
+    console_follows: Annotated[bool, Field(description="Follow runs in the console while nobody else does.")] = True
     tick_seconds: Annotated[float, Field(gt=0, le=60, description="Polling interval of the ledger.")] = 0.5
     follower_threads: Annotated[int, Field(ge=1, le=64, description="Runs worked on at once.")] = 8
     transfers: Annotated[int, Field(ge=1, le=256, description="Concurrent uploads or downloads.")] = 32

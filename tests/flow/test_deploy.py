@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -22,9 +23,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from filelock import FileLock, Timeout
 
 from aisbench_core.cli import main
-from aisbench_core.settings import Settings
+from aisbench_core.settings import Settings, load_settings
 from tests.browser.console_process import ConsoleProcess
 from tests.contract.certificates import self_signed
 from tests.haproxy import NAME, PASSWORD, haproxy_command
@@ -65,6 +67,46 @@ def test_a_unit_starts_a_command_that_is_there_as_its_own_user(file: Path) -> No
     assert service["UMask"] == "0077"
 
 
+@pytest.mark.parametrize("file", sorted((DEPLOY / "systemd").glob("*.service.d/*.conf")), ids=lambda file: file.name)
+def test_a_drop_in_belongs_to_a_unit_and_sets_what_there_is(file: Path) -> None:
+    service = Unit(file)["Service"]
+
+    assert file.parent.with_suffix("") in UNITS
+    assert set(service) <= {"Environment", "EnvironmentFile", "InaccessiblePaths"}
+    if "Environment" in service:
+        name, value = service["Environment"].split("=")
+        assert load_settings({name: value}).console_follows is False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("follows", "leaders"), [("true", 1), ("false", 0)])
+def test_a_console_that_may_not_follow_leaves_the_runs_to_the_follower(
+    tmp_path: Path, follows: str, leaders: int
+) -> None:
+    console = ConsoleProcess.start(tmp_path, console_follows=follows)
+    try:
+        held = 0
+        deadline = time.monotonic() + 60
+        # It takes the lock as soon as it starts; the one that may not never does, for as many requests.
+        for _ in range(200):
+            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(f"{console.url}/healthz").close()
+            held += _is_held(tmp_path / "follower.lock")
+            if held or time.monotonic() > deadline:
+                break
+    finally:
+        console.stop()
+
+    assert held == leaders
+
+
+def _is_held(lock: Path) -> bool:
+    try:
+        FileLock(lock, timeout=0).acquire().lock.release()
+    except Timeout:
+        return True
+    return False
+
+
 def test_the_nightly_backup_is_written_by_the_command_of_its_unit(tmp_path: Path) -> None:
     command = Unit(DEPLOY / "systemd" / "aisbench-backup.service")["Service"]["ExecStart"]
     program = str(Path(sys.executable).with_name("aisbench"))
@@ -86,11 +128,14 @@ def test_systemd_accepts_the_units_and_finds_them_little_exposed(tmp_path: Path)
     analyze = shutil.which("systemd-analyze")
     if analyze is None:
         return  # what the units say is tested above
-    for file in (DEPLOY / "systemd").iterdir():
+    units = DEPLOY / "systemd"
+    for file in (path for path in units.rglob("*") if path.is_file()):  # with the drop-ins, which systemd reads along
         text = re.sub(r"^ExecStart=\S+", "ExecStart=/bin/true", file.read_text("utf-8"), flags=re.M)
-        (tmp_path / file.name).write_text(text, "utf-8")
+        (tmp_path / file.relative_to(units)).parent.mkdir(exist_ok=True)
+        (tmp_path / file.relative_to(units)).write_text(text, "utf-8")
 
-    verified = subprocess.run([analyze, "verify", *tmp_path.iterdir()], capture_output=True, text=True, check=False)
+    named = [path for path in tmp_path.iterdir() if path.is_file()]
+    verified = subprocess.run([analyze, "verify", *named], capture_output=True, text=True, check=False)
 
     assert (verified.returncode, [line for line in verified.stderr.splitlines() if str(tmp_path) in line]) == (0, [])
     for file in tmp_path.glob("*.service"):
