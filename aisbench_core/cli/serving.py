@@ -143,7 +143,7 @@ def _start_all(
     if is_read_only(settings.data_dir):
         display.message(f"the folder {settings.data_dir} is read-only: runs are neither launched nor followed")
     else:
-        family.start("the follower", ["aisbench_core.cli", "follow", "--quiet"])
+        family.start("the follower", ["aisbench_core.cli", "--local", "follow", "--quiet"])
     _wait_until(family, CONSOLE, lambda: _answers(f"{address}/_stcore/health"))
     click.echo(f"AISBench console: {address}")
     if sandbox:

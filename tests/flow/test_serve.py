@@ -1,6 +1,7 @@
 """`aisbench serve --sandbox`: what `make run` starts, as a person meets it."""
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -64,6 +65,28 @@ def test_one_command_serves_the_console_and_carries_runs_to_their_end(
     assert status == 200
     assert run.returncode == 0, run.stderr
     assert "completed" in run.stderr
+
+
+def test_a_server_that_commands_are_sent_to_does_not_keep_a_console_from_following(environment: dict[str, str]) -> None:
+    remote = environment | {"AISBENCH_SERVER": "https://bench.example", "AISBENCH_TOKEN": "aisb_x"}
+    command = [sys.executable, "-m", "aisbench_core.cli", "--local", "serve", "--port", "0"]
+    with subprocess.Popen(command, env=remote, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
+        address_of(served)
+        followed = wait_for_follower(environment)
+        served.send_signal(signal.SIGINT)
+        _, stderr = served.communicate(timeout=GONE_SECONDS)
+
+    assert followed
+    assert "exited with code" not in stderr
+
+
+def wait_for_follower(environment: dict[str, str]) -> bool:
+    """Whether a process follows runs, within a minute."""
+    end = time.monotonic() + GONE_SECONDS
+    while time.monotonic() < end:
+        if json.loads(aisbench(environment, "health", "--json").stdout or "{}").get("followed"):
+            return True
+    return False
 
 
 def test_the_sandbox_starts_without_the_consoles_keys_and_knows_what_to_hide(
