@@ -75,6 +75,31 @@ def list_(as_json: bool) -> None:
 
 @schedule.command()
 @_name
+@click.option("--cron", metavar="'M H D M W'", help="Minute, hour, day, month, day of the week.")
+@click.option("--time-zone", metavar="ZONE", help="Time zone of the expression.")
+@click.option("--weekly-budget", "weekly_hours", type=float, metavar="H", help="Node hours in any 7 days; 0: no limit.")
+def change(
+    schedule_name: str, cron: str | None, time_zone: str | None, weekly_hours: float | None, as_json: bool
+) -> None:
+    """Change times or weekly budget of a schedule, and print its next time.
+
+    What is not given stays. A series that runs goes on.
+    """
+    given: dict[str, object] = {"cron": cron, "time_zone": time_zone, "weekly_hours": weekly_hours}
+    timing = {name: value for name, value in given.items() if value is not None}
+    if not timing:
+        raise click.UsageError("say what changes: --cron, --time-zone or --weekly-budget")
+    if weekly_hours == 0:
+        timing["weekly_hours"] = None
+    core = open_core(writing=True)
+    changed = core.schedules.change(schedule_name, None, timing, "", actor())
+    display.result(
+        _as_dict(changed), as_json, lambda: f"{changed.name}: next at {zone_time(changed.next_at, changed.time_zone)}"
+    )
+
+
+@schedule.command()
+@_name
 def pause(schedule_name: str) -> None:
     """Launch nothing until the schedule is resumed."""
     open_core(writing=True).schedules.pause(schedule_name, actor())

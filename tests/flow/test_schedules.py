@@ -44,6 +44,18 @@ def test_a_schedule_is_added_listed_paused_resumed_and_removed(shell: CommandLin
     assert shell.answer("schedule", "list") == []
 
 
+def test_a_schedule_is_changed_without_being_added_again(shell: CommandLine) -> None:
+    shell.type("schedule", "add", *NIGHTLY, "--weekly-budget", "20")
+
+    later = shell.type("schedule", "change", "nightly", "--cron", "30 3 * * *")
+    free = shell.answer("schedule", "change", "nightly", "--weekly-budget", "0")
+    nothing = shell.type("schedule", "change", "nightly")
+
+    assert later.stdout.endswith("03:30 Asia/Shanghai\n"), later.output
+    assert (free["cron"], free["weekly_hours"], free["plan"]["repeats"]) == ("30 3 * * *", None, 2)
+    assert (nothing.exit_code, "say what changes" in nothing.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -51,6 +63,7 @@ def test_a_schedule_is_added_listed_paused_resumed_and_removed(shell: CommandLin
         (("add", *NIGHTLY, "--time-zone", "CST8"), "time_zone: must be a time zone such as Asia/Shanghai"),
         (("add", *NIGHTLY, "--weekly-budget", "-1"), "weekly_hours"),
         (("add", *NIGHTLY, "--versions", "9.9"), "9.9"),
+        (("change", "nightly", "--cron", "0 2 * * *"), "there is no schedule 'nightly'"),
         (("pause", "nightly"), "there is no schedule 'nightly' (`aisbench schedule list` lists them)"),
         (("remove", "nightly"), "there is no schedule 'nightly'"),
     ],

@@ -9,7 +9,7 @@ REMOTE = frozenset(
         *("runs", "show", "scalars", "stop", "priority", "collect", "logs", "explain"),
         *("clean", "rename", "note", "tag"),
         *(f"series {name}" for name in ("run", "list", "show", "best", "compare", "stop", "rerun", "resume")),
-        *(f"schedule {name}" for name in ("add", "list", "pause", "resume", "remove")),
+        *(f"schedule {name}" for name in ("add", "list", "change", "pause", "resume", "remove")),
         *(f"jobs {name}" for name in ("list", "stop", "delete", "diagnose")),
         *(f"region {name}" for name in ("flavors", "engines", "images", "pools", "nodes", "quotas", "files")),
         *(f"algorithms {name}" for name in ("list", "subscribed", "show", "create", "delete")),
