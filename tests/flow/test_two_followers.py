@@ -1,10 +1,14 @@
 """Two followers share a ledger in PostgreSQL: whichever is killed, the other goes on, and nothing happens twice."""
 
+import json
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
 
+from aisbench_core.messages import Message
 from aisbench_core.model import Run
+from aisbench_core.notifications.channels import channel_of
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
@@ -14,6 +18,7 @@ from tests.flow.killings import MS_PER_REQUEST, Killings, walk, walk_and_stop
 from tests.flow.trouble import jobs_named
 from tests.flow.two_followers import TwoFollowers
 from tests.postgres_server import PASSWORD, PostgresServer
+from tests.receivers import Hook, webhook
 from tests.sandbox_process import SandboxProcess
 from tests.team_ledger import PASSWORD_VARIABLE, url_of
 
@@ -32,10 +37,22 @@ def ledger_url(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.fixture
-def core(shell: CommandLine, ledger_url: str) -> Core:
+def hook() -> Iterator[Hook]:
+    """Who is told of every end of a run."""
+    with webhook() as started:
+        yield started
+
+
+@pytest.fixture
+def core(shell: CommandLine, ledger_url: str, hook: Hook) -> Core:
     """A console of the team."""
-    shell.environment |= {"AISBENCH_LEDGER": ledger_url, PASSWORD_VARIABLE: PASSWORD}
-    return open_core(Settings(data_dir=shell.data_dir, profile="lab", ledger=ledger_url))
+    notify = "AISBENCH_NOTIFY_PRIVATE_ADDRESSES"
+    shell.environment |= {"AISBENCH_LEDGER": ledger_url, PASSWORD_VARIABLE: PASSWORD, notify: "true"}
+    settings = Settings(data_dir=shell.data_dir, profile="lab", ledger=ledger_url, notify_private_addresses=True)
+    core = open_core(settings)
+    channel = {"name": "lab", "url": hook.url, "secret": "0123456789abcdef", "events": ["completed", "stopped"]}
+    core.notifications.channels.save(channel_of(channel, Message("channel")), named(PERSON))
+    return core
 
 
 @pytest.fixture
@@ -46,7 +63,7 @@ def followers(shell: CommandLine, core: Core) -> Iterator[TwoFollowers]:
 
 
 def test_the_other_goes_on_where_a_killed_one_was_and_does_nothing_twice(
-    core: Core, sandbox: SandboxProcess, followers: TwoFollowers
+    core: Core, sandbox: SandboxProcess, followers: TwoFollowers, hook: Hook
 ) -> None:
     sandbox.latency(MS_PER_REQUEST, MS_PER_REQUEST)
     killings = Killings(core, sandbox, followers)
@@ -62,6 +79,15 @@ def test_the_other_goes_on_where_a_killed_one_was_and_does_nothing_twice(
     assert killings.in_every_state(), killings.hits
     killings.assert_nothing_lost_or_doubled(completed, stopped)
     assert max(followers.takeovers) < 10
+    expected = {f"completed:{run.run_id}" for run in completed} | {f"stopped:{run.run_id}" for run in stopped}
+    followers.wait(lambda: {event["id"] for event in hook.events()} >= expected, "everybody to be told")
+    messages = defaultdict[str, set[str]](set)
+    for body in hook.bodies:
+        message = json.loads(body)
+        for event in message["events"]:
+            messages[event["id"]].add(message["id"])
+    assert messages.keys() == expected
+    assert {len(ids) for ids in messages.values()} == {1}, "what is told again has the same id"
 
 
 def test_a_follower_that_loses_its_database_stops_leading_and_goes_on_when_it_is_back(

@@ -5,13 +5,13 @@ from statistics import median
 import pytest
 
 from aisbench_core.wiring import Core
-from tests.flow.test_two_followers import core, followers, ledger_url
+from tests.flow.test_two_followers import core, followers, hook, ledger_url
 from tests.flow.two_followers import TwoFollowers
 from tests.reliability.outcomes import campaign
 from tests.reliability.test_kills import counted, kill_in_every_state
 from tests.sandbox_process import SandboxProcess
 
-__all__ = ["core", "followers", "ledger_url"]
+__all__ = ["core", "followers", "hook", "ledger_url"]
 
 pytestmark = pytest.mark.postgres
 
