@@ -89,7 +89,8 @@ def test_a_page_of_a_running_job_is_fresh_on_many_screens_of_four_consoles(
 async def look_at_all(consoles: Sequence[ConsoleProcess], run: Run) -> tuple[list[Viewer], float]:
     """As many viewers at each console, at the same time; and when all had opened the page."""
     query = {"run": run.run_id}
-    looking = (look_together(one.url, "live", query, VIEWERS // len(consoles), SECONDS) for one in consoles)
+    count, others = VIEWERS // len(consoles), asyncio.Barrier(len(consoles))
+    looking = (look_together(one.url, "live", query, count, SECONDS, others) for one in consoles)
     found = await asyncio.gather(*looking)
     return [viewer for viewers, _ in found for viewer in viewers], max(at for _, at in found)
 

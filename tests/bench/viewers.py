@@ -87,9 +87,16 @@ class Viewer:
 
 
 async def look_together(
-    address: str, page: str, query: Mapping[str, str], count: int, seconds: float
+    address: str,
+    page: str,
+    query: Mapping[str, str],
+    count: int,
+    seconds: float,
+    others: asyncio.Barrier | None = None,
 ) -> tuple[list[Viewer], float]:
-    """So many viewers of one page, for so many seconds after all have opened it; and when that was."""
+    """So many viewers of one page, for so many seconds after all have opened it; and when that was.
+
+    `others`: where those of other consoles wait, too, until all have opened it."""
     viewers = [Viewer(address, urlencode(query), page) for _ in range(count)]
     looking = []
     for viewer in viewers:
@@ -98,6 +105,8 @@ async def look_together(
         await asyncio.wait([looking[-1], opening], timeout=OPEN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         opening.cancel()
         assert viewer.is_open.is_set(), looking[-1]
+    if others:
+        await others.wait()
     all_open = time.monotonic()
     await asyncio.sleep(seconds)
     for task in looking:
