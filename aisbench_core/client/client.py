@@ -97,10 +97,18 @@ class Client:
         return self._json("POST", f"/runs/{part_of(run_id)}/stop")
 
     def wait(self, run_id: str, poll_seconds: float = 5.0) -> Json:
-        """The run when it has ended, as `run` answers it."""
-        while (shown := self.run(run_id))["run"] and shown["run"]["state"] not in ENDED:
+        """The run when it has ended, as `run` answers it; or held, because an approval can take days."""
+        while (shown := self.run(run_id))["run"] and shown["run"]["state"] not in (*ENDED, "held"):
             time.sleep(poll_seconds)
         return shown
+
+    def approve(self, run_id: str) -> Json:
+        """Let a held run begin."""
+        return self._json("POST", f"/runs/{part_of(run_id)}/approve", repeatable=False)
+
+    def decline(self, run_id: str, reason: str = "") -> Json:
+        """End a held run before it begins."""
+        return self._json("POST", f"/runs/{part_of(run_id)}/decline", {"reason": reason}, repeatable=False)
 
     def collect(self, run_id: str) -> Json:
         """Collect a failed run's results once more."""
@@ -176,6 +184,14 @@ class Client:
     def stop_series(self, series_id: str) -> Json:
         """Stop the active runs of a series, and cancel its other cells."""
         return self._json("POST", f"/series/{part_of(series_id)}/stop")
+
+    def approve_series(self, series_id: str) -> Json:
+        """Let a held series go on."""
+        return self._json("POST", f"/series/{part_of(series_id)}/approve", repeatable=False)
+
+    def decline_series(self, series_id: str, reason: str = "") -> Json:
+        """Cancel what a held series has not launched yet."""
+        return self._json("POST", f"/series/{part_of(series_id)}/decline", {"reason": reason}, repeatable=False)
 
     def rerun_series(self, series_id: str) -> Json:
         """Run all cells again that ended without a valid result."""

@@ -106,6 +106,6 @@ def test_a_held_launch_is_declined_with_a_reason(open_page: OpenPage, ledger: Le
 def test_home_and_runs_say_that_a_launch_waits(open_page: OpenPage) -> None:
     home, runs = open_page("home"), open_page("runs")
 
-    assert "1 launches wait for approval" in texts(home)
+    assert "1 launch waits for approval" in texts(home)
     assert "Waits for approval" in texts(runs)
     assert "this costs about 30.00 CNY" in texts(runs)

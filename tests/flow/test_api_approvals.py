@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
+from aisbench_core.client import Client
 from aisbench_core.model import BudgetScope
 from tests.actors import TESTER
 from tests.flow.api_process import SPEC, ApiProcess, Program, require_problem, token_of
@@ -50,3 +51,16 @@ def test_a_lead_declines_with_a_reason_and_approves_nothing_of_ones_own(program:
     assert (declined.status, declined.json["verdict"]) == (200, "stopped")
     assert declined.json["detail"] == "declined by lena: next month"
     require_problem(lead.post(f"/runs/{own.json['run_id']}/approve"), 403, "not-allowed")
+
+
+def test_the_client_waits_no_longer_for_a_held_run_and_decides(
+    program: Program, lead: Program, api_server: ApiProcess
+) -> None:
+    engineer, leader = (Client(api_server.url, each.token, unencrypted=True) for each in (program, lead))
+    first, second = (engineer.launch(SPEC, "lab")["run_id"] for _ in range(2))
+
+    held = engineer.wait(first)
+    approved, declined = leader.approve(first), leader.decline(second, "too dear")
+
+    assert held["run"]["state"] == "held"
+    assert (approved["state"], declined["detail"]) == ("preparing", "declined by lena: too dear")

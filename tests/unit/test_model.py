@@ -31,8 +31,9 @@ from aisbench_core.running import run_paths
 from aisbench_core.settings import Profile
 from tests import records as a
 
-P, U, SUB, Q, R, STOPPING, COL, DONE, FAILED, STOPPED = RunState
+HELD, P, U, SUB, Q, R, STOPPING, COL, DONE, FAILED, STOPPED = RunState
 LEGAL = {
+    (HELD, P), (HELD, STOPPING), (HELD, COL),
     (P, U), (P, STOPPING), (P, COL),
     (U, SUB), (U, STOPPING), (U, COL),
     (SUB, Q), (SUB, STOPPING), (SUB, COL),
@@ -71,7 +72,7 @@ def test_every_state_is_in_the_table_and_leads_to_an_end() -> None:
 
 
 def test_every_run_that_is_not_ending_can_be_stopped() -> None:
-    assert {state for state in RunState if run_in(state).can_stop} == {P, U, SUB, Q, R}
+    assert {state for state in RunState if run_in(state).can_stop} == {HELD, P, U, SUB, Q, R}
 
 
 def test_only_a_failed_run_whose_job_existed_is_collected_again() -> None:

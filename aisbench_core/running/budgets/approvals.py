@@ -46,7 +46,7 @@ class Approvals:
         return WaitingLaunches(self.ledger.page((RunState.HELD,), limit=LISTED), series)
 
     def uses(self, run: Run) -> list[BudgetUse]:
-        """What is left of the budgets that a run is about."""
+        """What is left of the budgets that a run is about, of the month of its launch."""
         cost = ExpectedCost(run.expected_cost, run.currency)
         return self.budgets.uses_of(PlannedLaunch(run.created_by, cost, run.created_at, run.series_id))
 

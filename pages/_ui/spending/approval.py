@@ -58,7 +58,8 @@ def show_waiting_notice() -> None:
     count = len(waiting.runs) + len(waiting.series)
     if count:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(t("approval.waiting", count=count), icon=":material/approval:", color="orange")
+            text = t("approval.waiting", count=count) if count > 1 else t("approval.waiting_one")
+            st.badge(text, icon=":material/approval:", color="orange")
             navigation.link(navigation.SPENDING, t("approval.see"), {})
 
 
