@@ -26,7 +26,8 @@ class Fuzzed:
 def fuzzed(url: str, token: str, folder: Path, *options: str, seconds: float = 300) -> Fuzzed:
     """Requests to all endpoints with a token; always the same ones. Fails with what it found."""
     command = [sys.executable, "-m", "schemathesis.cli", "run", f"{url}/api/v1/openapi.json", "--no-color"]
-    command += ["--header", f"Authorization: Bearer {token}", "--checks", ",".join(CHECKS), "--seed", "1", *options]
+    command += ["--header", f"Authorization: Bearer {token}", "--checks", ",".join(CHECKS)]
+    command += ["--seed", "1", "--request-timeout", "60", *options]
     environment = os.environ | {"NO_PROXY": "*"}
     ended = subprocess.run(
         command, check=False, cwd=folder, env=environment, capture_output=True, text=True, timeout=seconds
