@@ -7,10 +7,12 @@ import pytest
 import yaml
 
 from aisbench_core.errors import NotAllowed, StaleRun
-from aisbench_core.model import Actor, NewsKind, Role, Run, RunState, WayIn
-from aisbench_core.running.ledger_outbox import Outbox
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, Role, Run, RunState, SeriesPlan, WayIn
+from aisbench_core.notifications.channels import channel_of
 from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
+from tests.receivers import webhook
 from tests.sandbox_process import SandboxProcess
 
 LEAD = Actor("lena", frozenset({Role.VIEWER, Role.ENGINEER, Role.LEAD}), WayIn.CONSOLE)
@@ -21,7 +23,7 @@ LIMITED = SPEC.model_copy(update={"auto_stop_hours": 2})
 def bench(sandbox: SandboxProcess, tmp_path: Path) -> Bench:
     """A node hour costs 10 EUR, and nobody may spend anything without an approval."""
     sandbox.script(by="look", outputs=GOOD)
-    bench = bench_on(sandbox, tmp_path / "data")
+    bench = bench_on(sandbox, tmp_path / "data", notify_private_addresses=True)
     prices = {"rehearsal": False, "price_per_node_hour": {"sandbox.cpu.2cards": 10.0}, "currency": "EUR"}
     profile = tmp_path / "data" / "profiles" / "sandbox.yaml"
     profile.write_text(yaml.safe_dump(yaml.safe_load(profile.read_text("utf-8")) | prices), "utf-8")
@@ -126,10 +128,18 @@ def test_it_survives_a_crash_of_the_follower(bench: Bench, sandbox: SandboxProce
     assert jobs_created(sandbox) == 1
 
 
-def test_people_are_told_once_with_what_it_is_about(bench: Bench) -> None:
-    held = bench.launch(LIMITED)
+def test_people_are_told_once_with_the_amounts_and_a_link_to_the_page_that_decides(bench: Bench) -> None:
+    with webhook() as hook:
+        fields = {"name": "lab", "url": hook.url, "secret": "0123456789abcdef", "events": ["held"]}
+        bench.core.notifications.channels.save(channel_of(fields, Message("channel")), named("root"))
+        held = bench.launch(LIMITED)
+        series = bench.core.series.launch(SeriesPlan(spec=LIMITED), "sandbox", named(PERSON))
 
-    [notice] = [each for each in Outbox(bench.core.ledger).notices() if each.kind == NewsKind.HELD]
+        rested(bench, held, 4)
 
-    assert (notice.subject, notice.notice_id) == (held.run_id, f"held:{held.run_id}")
-    assert "this costs about 20.00 EUR" in str(notice.text)
+        told = {event["subject"]: event for event in hook.events()}
+    assert {*told} == {held.run_id, series.series_id}
+    assert len(hook.events()) == 2
+    assert "this costs about 20.00 EUR, and the budget of" in told[held.run_id]["text"]
+    assert told[held.run_id]["url"].endswith(f"/live?run={held.run_id}")
+    assert told[series.series_id]["url"].endswith(f"/series?series={series.series_id}")
