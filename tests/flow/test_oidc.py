@@ -1,8 +1,10 @@
 """Sign-in with OpenID Connect over HTTP: who is let in, and what is said when a provider errs or somebody cheats."""
 
 import logging
+import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from aisbench_core.access.identity import Identity
 from aisbench_core.model import Role
 from aisbench_core.settings import Settings
 from aisbench_core.web.oidc.provider import Provider, Registration
-from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware
+from aisbench_core.web.oidc.sign_in import AT_ONCE, SignInDoor, SignInMiddleware
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.oidc.browser import Answer, Browser, query_of
@@ -372,6 +374,20 @@ def test_a_provider_that_is_down_is_told_and_asked_again(browser: Browser, provi
 
     assert "does not answer as it should" in failed(answer)
     assert 'href="/sign-in?page=%2Fruns"' in answer.text
+
+
+def test_a_provider_that_is_silent_keeps_only_a_few_waiting(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(AT_ONCE) as pool:
+        browser = start(oidc_issuer=f"http://127.0.0.1:{silent.getsockname()[1]}")
+        waiting = [pool.submit(browser.get, "/sign-in?page=/runs") for _ in range(AT_ONCE)]
+        connections = [silent.accept()[0] for _ in waiting]
+
+        answer = browser.get("/sign-in?page=/runs")
+
+        for connection in connections:
+            connection.close()
+    assert (answer.status, "too many people sign in" in answer.text) == (503, True)
+    assert {"does not answer as it should" in each.result().text for each in waiting} == {True}
 
 
 # --- after the end of a session ---------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """An OpenID Connect provider over HTTP: what it says of itself, and whom it has signed in."""
 
 import logging
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,11 +64,10 @@ class Registration:
 
 
 class Provider:
-    """One provider. Threads may share it."""
+    """One provider. Threads may share it: what two of them fetch at once is the same."""
 
     def __init__(self, registration: Registration) -> None:
         self._registration = registration
-        self._guard = threading.Lock()
         self._metadata: tuple[float, Metadata] | None = None
         self._keys: KeySet | None = None
 
@@ -108,10 +106,10 @@ class Provider:
 
     def metadata(self) -> Metadata:
         """What the provider says of itself; asked for once an hour. Raises SignInFailed."""
-        with self._guard:
-            if self._metadata is None or time.monotonic() - self._metadata[0] > METADATA_SECONDS:
-                self._metadata = (time.monotonic(), self._fetched_metadata())
-            return self._metadata[1]
+        found = self._metadata
+        if found is None or time.monotonic() - found[0] > METADATA_SECONDS:
+            self._metadata = found = (time.monotonic(), self._fetched_metadata())
+        return found[1]
 
     def _fetched_metadata(self) -> Metadata:
         issuer = self._registration.issuer
@@ -156,11 +154,8 @@ class Provider:
             return claims_of(id_token, self._key_set(renewed=True), expected)
 
     def _key_set(self, *, renewed: bool) -> KeySet:
-        with self._guard:
-            keys = None if renewed else self._keys
-        keys = keys or _keys_in(self._get(self.metadata().jwks_uri))
-        with self._guard:
-            self._keys = keys
+        keys = None if renewed else self._keys
+        self._keys = keys = keys or _keys_in(self._get(self.metadata().jwks_uri))
         return keys
 
     def _user_info(self, token: Mapping[str, Any], subject: str) -> Mapping[str, Any]:

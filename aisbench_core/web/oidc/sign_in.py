@@ -8,8 +8,9 @@ import logging
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from http import HTTPStatus
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -38,6 +39,8 @@ LOG = logging.getLogger(__name__)
 CALLBACK = "/oauth2callback"
 ATTEMPT = "aisbench_sign_in"
 _ERROR = re.compile(r"[a-z_]{1,40}")
+# A provider that is silent keeps as many threads as this waiting, and no upload or page with them.
+AT_ONCE = 8
 NOBODY = "Sign in to the console first."
 
 
@@ -49,10 +52,17 @@ class SignInDoor:
     provider: "Provider"
     sign_ins: SignIns
     attempts: Attempts = field(default_factory=Attempts)
+    at_once: BoundedSemaphore = field(default_factory=partial(BoundedSemaphore, AT_ONCE))
 
     def answer(self, request: HTTPConnection) -> Response:
         """The response at one of the two addresses of a sign-in."""
-        return self._begin(request) if request.url.path == SIGN_IN else self._complete(request)
+        if not self.at_once.acquire(blocking=False):
+            busy = SignInFailed(Message("too many people sign in at this moment"), Message("try again in a minute"))
+            return self._failed(request, "/", busy, HTTPStatus.SERVICE_UNAVAILABLE)
+        try:
+            return self._begin(request) if request.url.path == SIGN_IN else self._complete(request)
+        finally:
+            self.at_once.release()
 
     def closed(self, request: HTTPConnection, *, is_revoked: bool) -> Response:
         """What is shown at any address of pages to whoever is not signed in."""
