@@ -214,7 +214,10 @@ def test_a_client_does_with_series_and_schedules_what_the_pages_do(console: Clie
         console.schedule("client")
 
 
-def test_a_client_checks_specs_and_says_something_of_runs(console: Client, api_bench: Bench) -> None:
+def test_a_client_checks_specs_and_says_something_of_runs(
+    console: Client, api_bench: Bench, api_server: ApiProcess
+) -> None:
+    lead = Client(api_server.url, token_of(api_bench, role=Role.LEAD))
     run_id = api_bench.launch().run_id
     api_bench.core.warehouse.record(a.record("spent"))
 
@@ -232,6 +235,9 @@ def test_a_client_checks_specs_and_says_something_of_runs(console: Client, api_b
     assert {*console.spending("month", first="2026-03", last="2026-03")} >= {"items", "total", "months"}
     with pytest.raises(ApiProblem, match="only a failed run"):
         console.collect(run_id)
+    for decide in (lead.approve, lead.decline):
+        with pytest.raises(ApiProblem, match="only what is held can be approved or declined"):
+            decide(run_id)
 
 
 @pytest.mark.parametrize(("ask", "tries"), [("stop_series", client.TRIES), ("rerun_series", 1)])
