@@ -25,9 +25,9 @@ def clock() -> Hands:
 
 
 @pytest.fixture
-def core(tmp_path: Path, clock: Hands) -> Core:
+def core(tmp_path: Path, clock: Hands, ledger_url: str) -> Core:
     settings = Settings(
-        data_dir=tmp_path / "data", identity=Identity.OIDC, group_roles="perf=engineer",
+        data_dir=tmp_path / "data", ledger=ledger_url, identity=Identity.OIDC, group_roles="perf=engineer",
         session_idle_minutes=30, session_hours=8,
     )  # fmt: skip
     return open_core(settings, clock)
