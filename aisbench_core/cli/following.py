@@ -5,13 +5,13 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import click
 
 from aisbench_core.cli import display
-from aisbench_core.cli.core import actor, open_core
+from aisbench_core.cli.core import actor, invocation, open_core
 from aisbench_core.cli.exit_codes import HELD, INTERRUPTED, RUN_FAILED
 from aisbench_core.cli.job_text import explanation_text
 from aisbench_core.cli.options import Group, command
@@ -102,11 +102,16 @@ def wait_for_series(core: "Core", series_id: str) -> "Matrix":
 def _following(core: "Core", on_interrupt: str) -> Iterator[None]:
     """Follow in this process unless another does. Nobody else might, and the wait would never end."""
     try:
-        with core.following.in_background():
+        with nullcontext() if _is_left_to_others(core) else core.following.in_background():
             yield
     except KeyboardInterrupt:
         display.message(f"\nno longer waiting; {on_interrupt}")
         click.get_current_context().exit(INTERRUPTED)
+
+
+def _is_left_to_others(core: "Core") -> bool:
+    """Whether this is a command on a server that follows no runs."""
+    return bool(invocation().served) and not core.settings.console_follows
 
 
 def warn_without_follower(core: "Core") -> None:

@@ -296,13 +296,15 @@ class Client:
         """Run a command of `aisbench` on the server, once: it is not tried again. The answer is a record a line."""
         return self._send_once("POST", "/commands", request, {"Idempotency-Key": secrets.token_urlsafe(24)})
 
-    def answer_command(self, command_id: str, text: str | None) -> None:
-        """Enter what a running command asks for; None where there is no more input."""
-        self._json("POST", f"/commands/{part_of(command_id)}/input", {"text": text})
+    def answer_command(self, command_id: str, text: str | None, cookie: str = "") -> None:
+        """Enter what a running command asks for; None where there is no more input.
 
-    def interrupt_command(self, command_id: str) -> None:
+        `cookie`: what a balancer set with the command's answer, so that this reaches the same server."""
+        self._json("POST", f"/commands/{part_of(command_id)}/input", {"text": text}, {"Cookie": cookie})
+
+    def interrupt_command(self, command_id: str, cookie: str = "") -> None:
         """Interrupt a running command, as Ctrl-C does."""
-        self._json("POST", f"/commands/{part_of(command_id)}/interrupt")
+        self._json("POST", f"/commands/{part_of(command_id)}/interrupt", None, {"Cookie": cookie})
 
     # --- HTTP -----------------------------------------------------------------------------------------------
 

@@ -89,6 +89,25 @@ def test_kills_in_the_middle_leave_no_process_and_no_second_run(
     assert core.ledger.count() == 1
 
 
+def test_a_server_that_follows_no_runs_follows_none_for_a_command(
+    shell: CommandLine, core: Core, tmp_path: Path
+) -> None:
+    server = ApiProcess(shell.data_dir, profile="lab", console_follows="false")
+    engineer = RemoteShell(server.url, token_for(core, Role.ENGINEER, "ann"), tmp_path)
+    waiting = engineer.start("run", "quickstart_digits", "--wait")
+    assert waiting.stderr
+    while "preparing" not in waiting.stderr.readline():
+        assert waiting.poll() is None
+
+    waiting.send_signal(signal.SIGINT)
+    waiting.communicate(timeout=90)
+
+    assert waiting.returncode == 130
+    assert core.ledger.last_beat() is None
+    assert core.ledger.page()[0].state == "preparing"
+    server.stop()
+
+
 def test_a_revoked_token_ends_what_runs_with_it(engineer: RemoteShell, core: Core) -> None:
     following = engineer.start("run", "quickstart_digits", "--wait")
     run_id = launched(core)
@@ -186,7 +205,14 @@ def another_server(status: int, *records: Mapping[str, object]) -> Iterator[str]
         def log_message(self, *_: object) -> None:
             """Nothing."""
 
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), Other)
+    with served_by(Other) as url:
+        yield url
+
+
+@contextmanager
+def served_by(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server that answers so."""
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=listening.serve_forever)
     thread.start()
     try:
@@ -215,6 +241,34 @@ def test_a_server_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -
     assert "is no address of a server" in nonsense.stderr
     assert "runs no commands: it answers 404" in old.stderr
     assert "answers 502" in busy.stderr
+
+
+def test_an_answer_reaches_the_server_that_a_balancer_chose(tmp_path: Path) -> None:
+    """As deploy/haproxy/haproxy.cfg does: it sets a cookie, and expects it with the next request."""
+    cookies = []
+
+    class Balancer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            cookies.append((self.path.rpartition("/")[2], self.headers.get("Cookie", "")))
+            ask = {"kind": "ask", "prompt": "revoke? ", "how": "line", "to_stderr": True}
+            records = [{"kind": "started", "command": "0" * 32, "version": "1"}, ask, {"kind": "exit", "code": 0}]
+            lines = records if self.path.endswith("/commands") else [{}]
+            content = b"".join(json.dumps(each).encode() + b"\n" for each in lines)
+            self.send_response(200)
+            self.send_header("Set-Cookie", "aisbench_console=console-2; path=/; HttpOnly; secure")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with served_by(Balancer) as url:
+        result = RemoteShell(url, "aisb_x", tmp_path).type("people", "revoke", "bob", stdin="y\n")
+
+    assert result.exit_code == 0, result.output
+    assert cookies == [("commands", ""), ("input", "aisbench_console=console-2")]
 
 
 def test_a_server_writes_only_what_the_command_names(tmp_path: Path) -> None:

@@ -71,6 +71,8 @@ class CommandAnswer:
         self._server = server
         self._reply = reply
         self._files = files
+        set_by = reply.headers.get_all("Set-Cookie", [])
+        self._cookie = "; ".join(each.partition(";")[0] for each in set_by)
         self._command_id = ""
         self._server_version = ""
         self._contents: dict[str, SpooledTemporaryFile[bytes]] = {}
@@ -88,7 +90,7 @@ class CommandAnswer:
                     case "file":
                         self._receive(record)
                     case "ask":
-                        self._server.client.answer_command(self._command_id, _entered(record))
+                        self._server.client.answer_command(self._command_id, _entered(record), self._cookie)
                     case "exit":
                         return self._code(int(record.get("code", 1)))
         raise self._broken("")
@@ -152,7 +154,7 @@ class CommandAnswer:
         from aisbench_core.client import ApiProblem
 
         with suppress(ApiProblem):  # it has ended meanwhile
-            self._server.client.interrupt_command(self._command_id)
+            self._server.client.interrupt_command(self._command_id, self._cookie)
 
 
 def _print(name: str, data: bytes) -> None:
