@@ -70,6 +70,8 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Packages.make": Permission("workload.make", E, "adds a workload, and replaces none"),
     "Algorithms.create": Permission("algorithm.create", E, "adds to the region"),
     "Algorithms.delete": Permission("algorithm.delete", L, "regions do not say whose an algorithm is"),
+    "ResultImport.read_on_server": Permission("import.read", A, "can name any file of the server", is_change=False),
+    "Packages.open": Permission("package.open", A, "can name any folder of the server", is_change=False),
     "ResultImport.preview": Permission("import.preview", E, "belongs to importing", is_change=False),
     "ResultImport.preview_merge": Permission("import.preview", E, "belongs to importing", is_change=False),
     "ResultImport.save": Permission("import.save", E, "can be undone"),

@@ -174,7 +174,7 @@ def import_package(path: str, job: str | None, dry_run: bool, as_json: bool, **o
     nothing is stored and the exit code is 2. Importing the same package again creates nothing new.
     """
     core = open_core(writing=True)
-    package = core.packages.open(path)
+    package = core.packages.open(path, actor())
     made = None
     try:
         described = _described(core, package, job, options)

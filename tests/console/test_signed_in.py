@@ -108,6 +108,15 @@ def test_an_engineer_launches_under_the_own_name(sign_in: SignIn, proxied: Core)
     assert proxied.ledger.page(limit=1)[0].created_by == "ann"
 
 
+@pytest.mark.parametrize(("role", "may"), [(Role.LEAD, False), (Role.ADMIN, True)])
+def test_only_admins_name_files_of_the_server_on_a_page(sign_in: SignIn, role: Role, may: bool) -> None:
+    results, packages = sign_in("import", role), sign_in("configure", role)
+    packages.button(key="import").click().run()
+
+    assert results.text_input(key="old-path").disabled is not may
+    assert packages.text_input(key="import-place").disabled is not may
+
+
 @pytest.mark.parametrize(("role", "name", "may"), [
     (Role.ENGINEER, "eve", False), (Role.ENGINEER, "owner", True), (Role.LEAD, "eve", True),
 ])  # fmt: skip

@@ -12,6 +12,7 @@ import pytest
 from aisbench_core.errors import ConfigError
 from aisbench_core.private_files import process_name
 from aisbench_core.upstream.packages.service import UNPACKED
+from tests.actors import TESTER
 from tests.package_door import left_behind, opener, unpacked
 from tests.upstream_package import NAME, files, packed, write_folder
 
@@ -19,7 +20,7 @@ from tests.upstream_package import NAME, files, packed, write_folder
 def test_a_folder_and_its_archive_are_the_same_package(tmp_path: Path) -> None:
     folder = write_folder(tmp_path, NAME)
 
-    from_folder = opener(tmp_path / "a").open(str(folder))
+    from_folder = opener(tmp_path / "a").open(str(folder), TESTER)
     from_archive = unpacked(tmp_path / "b", packed(files()))
 
     assert from_folder.sha256 == from_archive.sha256
@@ -39,7 +40,7 @@ def test_a_folder_with_a_link_is_refused(tmp_path: Path, link: str) -> None:
     place.symlink_to(tmp_path / "moved")
 
     with pytest.raises(ConfigError, match=f"'{link}' is a link"):
-        opener(tmp_path / "data").open(str(folder))
+        opener(tmp_path / "data").open(str(folder), TESTER)
 
     assert left_behind(tmp_path / "data") == []
 
@@ -49,18 +50,18 @@ def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(tmp_path: Path) -> Non
     os.mkfifo(folder / "code" / "code" / "pipe")
 
     with pytest.raises(ConfigError, match="neither a file nor a directory"):
-        opener(tmp_path / "data").open(str(folder))
+        opener(tmp_path / "data").open(str(folder), TESTER)
 
 
 def test_the_folder_around_a_package_will_do_and_around_two_will_not(tmp_path: Path) -> None:
     (tmp_path / "around").mkdir()
     write_folder(tmp_path / "around", NAME)
-    assert opener(tmp_path / "data").open(str(tmp_path / "around")).name is not None
+    assert opener(tmp_path / "data").open(str(tmp_path / "around"), TESTER).name is not None
 
     write_folder(tmp_path / "around", "other")
 
     with pytest.raises(ConfigError, match="contains 2 packages"):
-        opener(tmp_path / "data").open(str(tmp_path / "around"))
+        opener(tmp_path / "data").open(str(tmp_path / "around"), TESTER)
 
 
 @pytest.mark.parametrize(("place", "sentence"), [("empty", "contains no package"), ("nowhere.tar.gz", "No such file")])
@@ -68,7 +69,7 @@ def test_what_is_no_package_is_said(tmp_path: Path, place: str, sentence: str) -
     (tmp_path / "empty").mkdir()
 
     with pytest.raises(ConfigError, match=sentence):
-        opener(tmp_path / "data").open(str(tmp_path / place))
+        opener(tmp_path / "data").open(str(tmp_path / place), TESTER)
 
 
 def test_folders_that_somebody_left_open_are_removed_after_a_day(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_the_same_package_makes_the_same_workload_however_it_comes(door: Door, t
     (first.folder / "workload.yaml").write_text(
         (first.folder / "workload.yaml").read_text("utf-8").replace("title: ", "title: My "), "utf-8"
     )
-    again = door.packages.open(str(write_folder(tmp_path, NAME, files(config(ACCESS, job(job_name="'new'"))))))
+    again = door.packages.open(str(write_folder(tmp_path, NAME, files(config(ACCESS, job(job_name="'new'"))))), TESTER)
     described = door.packages.describe(again, Answers(name="another"))
 
     made = door.packages.make(again, described, actor=TESTER)

@@ -47,8 +47,9 @@ class Packages:
         """Unpack an archive. Raises ConfigError, and leaves nothing behind, if it is unreadable or unsafe."""
         return self._opened(source, source, lambda entries: unpack(packed, entries, self._limits))
 
-    def open(self, path: str) -> Package:
-        """Open an archive or a folder on this machine without changing it. Raises as `unpack` does."""
+    @permitted
+    def open(self, path: str, actor: Actor) -> Package:  # noqa: ARG002  # the guard reads it
+        """Open an archive or a folder on this machine without changing it. Raises as `unpack` does, and NotAllowed."""
         location = Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib's raises for an unknown ~name
         if location.is_dir():
             base = base_of(location).absolute()

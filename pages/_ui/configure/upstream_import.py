@@ -24,7 +24,7 @@ from pages._ui.configure.import_findings import (
 from pages._ui.configure.package_import import show_package
 from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import core
+from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.outcomes import show_outcome
 from pages._ui.shell.words import t
@@ -67,7 +67,9 @@ def _show_sources() -> None:
         on_change=_read_upload,
     )
     st.text_area(t("import.paste"), key=PASTED, height=160, help=t("import.paste_help"), on_change=_read_text)
-    st.text_input(t("import.place"), key=PATH, help=t("import.place_help"), on_change=_read_path)
+    right = right_to("Packages.open")
+    help_text = right.help_text or t("import.place_help")
+    st.text_input(t("import.place"), key=PATH, help=help_text, on_change=_read_path, disabled=not right.is_given)
 
 
 def _uploader() -> str:
@@ -104,7 +106,7 @@ def _read_text() -> None:
 def _read_path() -> None:
     path = str(st.session_state[PATH]).strip()
     if path:
-        _try(lambda: _hold(core().packages.open(path)))
+        _try(lambda: _hold(core().packages.open(path, actor())))
 
 
 def _try(read: Callable[[], None]) -> None:

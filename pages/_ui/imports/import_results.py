@@ -19,7 +19,7 @@ from pages._ui.imports.table_columns import corrected, show_columns
 from pages._ui.runs.validity import check_text
 from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import LEADERBOARD, link
 from pages._ui.shell.tables import show_table
@@ -68,9 +68,15 @@ def choose_source() -> None:
         if _read_button("old-read-files", bool(files)):
             _read(lambda: _results_in(files), _tables_in(files))
     with path_tab:
-        path = st.text_input(t("import_results.path_label"), key="old-path", help=t("import_results.path_help")).strip()
+        may_name = right_to("ResultImport.read_on_server")
+        path = st.text_input(
+            t("import_results.path_label"),
+            key="old-path",
+            help=may_name.help_text or t("import_results.path_help"),
+            disabled=not may_name.is_given,
+        ).strip()
         if _read_button("old-read-path", bool(path)):
-            _read(lambda: core().imports.read(Path(path), {}), core().imports.tables(Path(path)))
+            _read(lambda: _on_server(path)[0], _on_server(path)[1])
     with obs_tab:
         left, right = st.columns([1, 3])
         profile = left.selectbox(t("import_results.keys"), core().regions.names(), key="old-keys")
@@ -80,6 +86,10 @@ def choose_source() -> None:
             prefix = directory if directory.startswith(OBS) else f"{OBS}{directory.lstrip('/')}"
             widgets.remember_choice("old-where", profile)
             _read(lambda: core().imports.read_obs(str(profile), prefix, {}), iter(()))
+
+
+def _on_server(path: str) -> tuple[Iterator[ParsedResult | Unread], Iterator[Table | Unread]]:
+    return core().imports.read_on_server(Path(path), actor())
 
 
 def _read_button(key: str, ready: bool) -> bool:
