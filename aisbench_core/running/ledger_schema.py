@@ -199,5 +199,5 @@ def _make_tables(con: LedgerConnection, dialect: Dialect, earlier: set[str]) -> 
 def _count_nodes(con: LedgerConnection) -> None:
     """Of runs that an earlier version stored with a price: what they cost counts for budgets."""
     priced = con.execute("select run_id, spec from runs where currency <> '' and node_count = 0").fetchall()
-    counts = [(json.loads(spec)["node_count"], run_id) for run_id, spec in priced]
-    con.executemany("update runs set node_count = ? where run_id = ?", counts)
+    for run_id, spec in priced:
+        con.execute("update runs set node_count = ? where run_id = ?", [json.loads(spec)["node_count"], run_id])
