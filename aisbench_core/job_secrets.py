@@ -9,10 +9,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import overload
 
+from aisbench_core.credentials import SECRETS
 from aisbench_core.documents import read_private
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.settings import SECRETS, Settings, environment
+from aisbench_core.settings import Settings, environment
 
 PREFIX = "AISBENCH_SECRET_"
 LONGEST_VALUE = 4096

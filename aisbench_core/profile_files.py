@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core import strict_yaml
+from aisbench_core.credentials import SECRETS, Credentials
 from aisbench_core.documents import parse_yaml, read_private
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import write_whole
-from aisbench_core.settings import SECRETS, Credentials, Profile, Settings, load_profile, profile_names
+from aisbench_core.settings import Profile, Settings, load_profile, profile_names
 
 
 def save_profile(settings: Settings, profile: Profile, replace: bool = False) -> bool:

@@ -9,10 +9,11 @@ from typing import Any
 
 from aisbench_core.cloud.ports import Connect
 from aisbench_core.cloud.probes import is_down_here
+from aisbench_core.credentials import find_credentials
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Flavor, Run
 from aisbench_core.private_files import write_whole
-from aisbench_core.settings import Profile, Settings, find_credentials, load_profile, profile_names
+from aisbench_core.settings import Profile, Settings, load_profile, profile_names
 
 
 class Regions:

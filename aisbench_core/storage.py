@@ -7,12 +7,13 @@ from pathlib import Path
 from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
 from aisbench_core.cloud.addresses import proxy_for, split
+from aisbench_core.credentials import find_credentials, find_password
 from aisbench_core.errors import ConfigError, ResultError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.running.stores.address import LedgerAddress, ledger_address
-from aisbench_core.settings import Settings, find_credentials, find_password, load_profile
+from aisbench_core.settings import Settings, load_profile
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store import Compacted, Progress, no_progress
 from aisbench_core.warehouse.store.integrity import Damage, IntegrityReport

@@ -19,6 +19,7 @@ from aisbench_core.backups.ledger_copies import LedgerCopies
 from aisbench_core.cleaning.service import Cleaning
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.console_log import ConsoleLogFile
+from aisbench_core.credentials import Credentials, find_credentials
 from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.diagnosing.ascend_fd import AscendFd
 from aisbench_core.diagnosing.service import Causes
@@ -59,7 +60,7 @@ from aisbench_core.running.runs import Launches, Runs
 from aisbench_core.schedules.launching import ScheduledLaunches
 from aisbench_core.schedules.service import ScheduleService
 from aisbench_core.series.service import SeriesService
-from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
+from aisbench_core.settings import Profile, Settings, load_profile, load_settings
 from aisbench_core.storage import Storage, ledger_location, warehouse_location
 from aisbench_core.system.systems import Systems
 from aisbench_core.tokens.service import Tokens

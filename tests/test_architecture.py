@@ -54,7 +54,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
 """Libraries (and sqlite3) that belong to one part of the product, and where they may be imported."""
 
 _BELOW = (
-    *("access", "changes", "documents", "errors", "formats"),
+    *("access", "changes", "credentials", "documents", "errors", "formats"),
     *("model", "private_files", "settings", "value_errors"),
 )
 BELOW = tuple(f"aisbench_core.{name}" for name in _BELOW)
@@ -89,9 +89,13 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.results.card_samples",
         *("aisbench_core.rulesets.ruleset", "aisbench_core.report.sentences", "aisbench_core.report.words"),
         *(f"aisbench_core.series.{name}" for name in ("comparing", "matrix", "planning")),
-        "aisbench_core.settings",
+        *("aisbench_core.credentials", "aisbench_core.settings"),
         *("aisbench_core.statistics.difference", "aisbench_core.statistics.summary"),
-        *("aisbench_core.summaries.curves", "aisbench_core.system.descriptions", "aisbench_core.tensorboards"),
+        *(
+            "aisbench_core.summaries.curves",
+            "aisbench_core.system.descriptions",
+            "aisbench_core.summaries.tensorboards",
+        ),
         "aisbench_core.warehouse.answers.activity",
         *("aisbench_core.warehouse.answers.board_row", "aisbench_core.warehouse.answers.boards"),
         *("aisbench_core.warehouse.answers.compared", "aisbench_core.warehouse.answers.ranks"),
@@ -119,7 +123,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.results.job_events", "aisbench_core.results.utilisation", "aisbench_core.rulesets"),
         *("aisbench_core.results.card_samples", "aisbench_core.running.run_files", "aisbench_core.summaries"),
         "aisbench_core.liveness",
-        "aisbench_core.tensorboards",
+        "aisbench_core.summaries.tensorboards",
         "aisbench_core.report.words",
         *("aisbench_core.system", "aisbench_core.tokens.token"),
         *(f"aisbench_core.statistics.{name}" for name in ("amdahl", "difference", "summary")),
@@ -215,7 +219,6 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.strict_yaml", "aisbench_core.warehouse"),
         *BELOW,
     ),
-    "aisbench_core/tensorboards.py": ("aisbench_core.summaries", *BELOW),
     "aisbench_core/annotations.py": (
         "aisbench_core.results.record",
         "aisbench_core.running.ledger",
@@ -329,8 +332,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/cloud": ("aisbench_core.cloud", "aisbench_core.sdk_package", *BELOW),
     "aisbench_sandbox": ("aisbench_core.private_files", "aisbench_sandbox"),
     "aisbench_core/profile_files.py": ("aisbench_core.strict_yaml", *BELOW),
-    **{f"aisbench_core/{name}.py": BELOW for name in ("data_folder", "sdk_package")},
-    "aisbench_core/job_secrets.py": BELOW,
+    **{f"aisbench_core/{name}.py": BELOW for name in ("credentials", "data_folder", "job_secrets", "sdk_package")},
     "aisbench_core/private_files.py": ("aisbench_core.errors",),
     "aisbench_core/settings.py": BELOW,
     "aisbench_core/documents.py": tuple(f"aisbench_core.{name}" for name in ("errors", "strict_yaml", "value_errors")),

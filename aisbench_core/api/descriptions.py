@@ -10,6 +10,8 @@ from aisbench_core.model.columns import COUNT, FRACTION, by_field
 
 # Schemas whose fields are those of the catalogue.
 OF_RUNS = ("BoardRow", "Run", "RunRow", "Trend", "TrendRow")
+# Fields that mean in every schema what the catalogue says.
+SHARED = ("cards_per_node", "created_by", "currency", "node_count", "run_id")
 
 MEANINGS: Mapping[str, str] = {
     "adjusted_p": "The p-value, adjusted over all rows or groups.",
@@ -24,7 +26,6 @@ MEANINGS: Mapping[str, str] = {
     "budget": "Node hours in total; null: no limit.",
     "candidate_run_ids": "The newest runs.",
     "cards": "Cards of a node.",
-    "cards_per_node": "Cards of each node that are used.",
     "cell": "Number of the cell in the order of launching, from 1.",
     "cells": "Number of cells: runs that the plan asks for.",
     "change": "mean(candidate) / mean(baseline) - 1, as a fraction: -0.03 is 3 % less.",
@@ -34,8 +35,6 @@ MEANINGS: Mapping[str, str] = {
     "cost": "In `currency`; null without a price.",
     "count": "How many there are.",
     "created_at": "Time in UTC.",
-    "created_by": "Who launched or added it.",
-    "currency": "Code of the currency, such as CNY; empty without a price.",
     "cv": "Coefficient of variation, as a fraction.",
     "detail": "What happened last, one sentence.",
     "done": "How much is done, in `unit`.",
@@ -63,7 +62,6 @@ MEANINGS: Mapping[str, str] = {
     "next": "`cursor` of the next page; null after the last.",
     "next_step_at": "When the follower looks at it again, in UTC.",
     "node": "Number of the node, from 0.",
-    "node_count": "Number of nodes.",
     "node_counts": "A row for each.",
     "node_hours": "Hours times nodes.",
     "number": "Grows with each.",
@@ -85,7 +83,6 @@ MEANINGS: Mapping[str, str] = {
     "repeat": "Number of the repeat, from 1.",
     "repeats": "Runs of each row.",
     "retries": "How often the platform restarts the job.",
-    "run_id": "Id of the run.",
     "runs": "Number of runs.",
     "runs_each": "Runs on both sides that would detect `change`; null: too many.",
     "sd": "Standard deviation, in the unit of the mean; null for one value.",
@@ -166,7 +163,7 @@ def describe(schemas: Mapping[str, Any]) -> None:
 
 def meaning_of(name: str, schema: str) -> str:
     """What a field means; empty if nothing more is to be said than its name says."""
-    column = by_field().get(name) if schema in OF_RUNS else None
+    column = by_field().get(name) if schema in OF_RUNS or name in SHARED else None
     if own := MEANINGS.get(f"{schema}.{name}"):
         return own
     if column:

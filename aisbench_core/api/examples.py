@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from aisbench_core.warehouse.open.queries import EXAMPLE
+
 _SPEC = {"workload": "quickstart_digits", "flavor": "sandbox.cpu.2cards", "cards_per_node": 2}
 _PLAN = {"spec": _SPEC, "node_counts": [1, 2], "repeats": 3, "hours_per_run": 0.1, "budget": 4}
 
@@ -21,8 +23,8 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
         "plan": _PLAN, "profile": "sandbox", "cron": "0 2 * * 1-5", "time_zone": "Asia/Shanghai", "weekly_hours": 40.0
     },
     "sql": {
-        "query": "select model, max(throughput) as best from v_groups where node_count = $nodes group by model",
-        "values": {"nodes": 8},
+        "query": EXAMPLE.sql,
+        "values": EXAMPLE.values,
     },
 }  # fmt: skip
 """By the name of the operation."""

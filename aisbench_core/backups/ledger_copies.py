@@ -7,6 +7,7 @@ from itertools import islice
 from aisbench_core.access import permitted
 from aisbench_core.accounts.audit import AuditCheck, verified
 from aisbench_core.changes import log_change
+from aisbench_core.credentials import find_password
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock
@@ -15,7 +16,7 @@ from aisbench_core.running.ledger_schema import TABLES
 from aisbench_core.running.stores.address import ledger_address
 from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import marks
-from aisbench_core.settings import Settings, find_password
+from aisbench_core.settings import Settings
 
 BATCH = 500
 

@@ -29,8 +29,9 @@ class Invocation:
 
 def invocation(context: click.Context | None = None) -> Invocation:
     """The present call."""
-    found: Invocation | None = (context or click.get_current_context()).find_root().obj
-    return found or Invocation(0o077)  # of a context without a call, as when the manual is printed
+    context = context or click.get_current_context(silent=True)
+    found: Invocation | None = context.find_root().obj if context else None
+    return found or Invocation(0o077)  # without a call, as when the manual is printed
 
 
 def open_core(*, writing: bool) -> "Core":

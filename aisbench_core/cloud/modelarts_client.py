@@ -16,9 +16,10 @@ from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 
 from aisbench_core.cloud.addresses import is_loopback, split
 from aisbench_core.cloud.refusals import Refusals
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import CloudError
 from aisbench_core.messages import Message
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 
 CONNECT_SECONDS = 10.0
 READ_RETRIES = 1

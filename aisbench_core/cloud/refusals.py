@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import (
     AccessDenied,
     AuthFailed,
@@ -17,7 +18,6 @@ from aisbench_core.errors import (
     QuotaExceeded,
 )
 from aisbench_core.messages import Hint, Message, joined
-from aisbench_core.settings import Credentials
 
 LONGEST_MESSAGE = 300
 LONGEST_TITLE = 250

@@ -10,13 +10,14 @@ from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies_environment
 
 from aisbench_core.cloud.addresses import is_proxied, split
+from aisbench_core.credentials import find_credentials
 from aisbench_core.data_folder import open_paths
 from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.errors import AisbenchError, ReadOnlyFolder
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.private_files import require_writable
 from aisbench_core.sdk_package import INSTALL, PACKAGE, installed_version, is_installed, package_path
-from aisbench_core.settings import Profile, Settings, find_credentials
+from aisbench_core.settings import Profile, Settings
 
 LIBRARIES = ("esdk-obs-python", "huaweicloudsdkcore", "huaweicloudsdkmodelarts", "requests", "urllib3")
 HERE = ("127.0.0.1", "localhost")

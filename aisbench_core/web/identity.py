@@ -13,9 +13,10 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.access.identity import Identity
+from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
-from aisbench_core.settings import Settings, find_client_secret
+from aisbench_core.settings import Settings
 from aisbench_core.web.addresses import FORWARDED, is_loopback
 from aisbench_core.web.refusing import Refusal, refuse
 

@@ -7,8 +7,9 @@ import pytest
 
 from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.cloud.ports import ObjectStat
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import CloudNotFound, CloudRejected
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served, emptied, serving
 
 LIMIT = 128 * 1024

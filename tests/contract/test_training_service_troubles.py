@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import AuthFailed, CloudError, CloudUnavailable
 from aisbench_core.model import Phase
-from aisbench_core.settings import Credentials
 from tests.contract.answering import answering
 from tests.contract.region import Region, sandbox_region
 from tests.contract.test_object_store_troubles import WEB_PAGE, WRONG, text_of

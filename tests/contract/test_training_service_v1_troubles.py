@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl
 import pytest
 
 from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import AuthFailed, CloudRejected, CloudUnavailable, JobGone
 from aisbench_core.model import Api
-from aisbench_core.settings import Credentials
 from tests.contract.answering import answering
 from tests.contract.region import Region, sandbox_region
 from tests.contract.v1_service import LONG_AGO, service_at

@@ -8,8 +8,9 @@ from pathlib import Path, PurePosixPath
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.obs.objects import ObsStore
+from aisbench_core.credentials import find_credentials
 from aisbench_core.model import JobRequest, JobStatus, RunSpec
-from aisbench_core.settings import Profile, Settings, find_credentials
+from aisbench_core.settings import Profile, Settings
 from aisbench_core.summaries.event_files import is_event_file
 from tests.sandbox_process import SandboxProcess
 

@@ -10,9 +10,9 @@ import pytest
 
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.ports import Cloud
+from aisbench_core.credentials import find_credentials
 from aisbench_core.model import JobRequest, JobStatus, Run, RunState
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import find_credentials
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import Clouds, Core, utc_now
 from tests.actors import TESTER

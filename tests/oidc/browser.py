@@ -8,6 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from starlette.types import ASGIApp, Message
 
+from tests.oidc.own_provider import CODE, OwnProvider
+
 HOST = "127.0.0.1:8501"
 
 
@@ -82,3 +84,11 @@ class Browser:
 def query_of(address: str) -> dict[str, str]:
     """The parameters of an address."""
     return {name: values[0] for name, values in parse_qs(urlsplit(address).query).items()}
+
+
+def sign_in(browser: Browser, provider: OwnProvider, page: str = "/runs", **changes: str) -> Answer:
+    """The answer to the provider's redirect, which `changes` alters."""
+    asked = query_of(browser.get(f"/sign-in?page={page}").header("location"))
+    provider.nonce = asked["nonce"]
+    answer = {"code": CODE, "state": asked["state"], **changes}
+    return browser.get("/oauth2callback?" + "&".join(f"{name}={value}" for name, value in answer.items() if value))

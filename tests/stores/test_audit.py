@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from aisbench_core.access.audit_entry import MOST_LETTERS, Act, ActOutcome
 from aisbench_core.accounts.audit import RETENTION, Audit, AuditChanged, AuditQuery
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import AisbenchError, NotAllowed, RunNotFound
 from aisbench_core.model import Actor, Event, Level, Role, WayIn
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.stores.address import LedgerAddress
 from aisbench_core.running.stores.postgres import PostgresConnection
-from aisbench_core.settings import Credentials, Settings
+from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.records import run

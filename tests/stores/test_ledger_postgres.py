@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.credentials import find_password
 from aisbench_core.errors import AisbenchError, ConfigError, LedgerUnavailable
 from aisbench_core.model import Event, Level
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_schema import TABLES, VERSION
 from aisbench_core.running.stores.address import LedgerAddress, ledger_address
-from aisbench_core.settings import HOME, Settings, find_password, load_settings
+from aisbench_core.settings import HOME, Settings, load_settings
 from tests import records as a
 from tests.postgres_server import PASSWORD, USER, PostgresServer
 from tests.stored_schemas import fill

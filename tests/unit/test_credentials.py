@@ -9,15 +9,9 @@ import pytest
 import yaml
 
 from aisbench_core.authoring.specfile import from_yaml
+from aisbench_core.credentials import Credentials, find_credentials
 from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.settings import (
-    HOME,
-    Credentials,
-    Profile,
-    Settings,
-    find_credentials,
-    load_profile,
-)
+from aisbench_core.settings import HOME, Profile, Settings, load_profile
 
 PROFILE = {
     "region": "cn-north-9",
@@ -147,7 +141,8 @@ def test_no_text_of_the_keys_shows_them() -> None:
 # --- Streamlit's secrets --------------------------------------------------------------------------------
 
 ASK = """
-from aisbench_core.settings import Settings, find_credentials, load_profile
+from aisbench_core.credentials import find_credentials
+from aisbench_core.settings import Settings, load_profile
 settings = Settings()
 found = find_credentials(settings, load_profile(settings, "lab"), {})
 print(found.access_key.get_secret_value(), found.secret_key.get_secret_value(), found.source)

@@ -9,8 +9,9 @@ import pytest
 from starlette.types import Message, Scope
 
 from aisbench_core.access.identity import Identity
+from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import ConfigError
-from aisbench_core.settings import Settings, find_client_secret
+from aisbench_core.settings import Settings
 from aisbench_core.web.addresses import FORWARDED
 from aisbench_core.web.identity import HEALTH, IdentityMiddleware, ProxyIdentity, proxy_identity, require_complete
 

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from aisbench_core.cli.options import read_spec
+from aisbench_core.credentials import Credentials, find_credentials
 from aisbench_core.documents import parse
 from aisbench_core.errors import CloudRejected, ConfigError, SpecError
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
@@ -13,7 +14,7 @@ from aisbench_core.messages import verbatim
 from aisbench_core.model import RunSpec
 from aisbench_core.preflight.offline import preflight
 from aisbench_core.profile_files import save_keys
-from aisbench_core.settings import Credentials, Settings, find_credentials
+from aisbench_core.settings import Settings
 from aisbench_core.wiring import open_core
 from tests.unit.good_specs import WORKLOADS, changed, code_folder, found, good_spec, only, profile
 

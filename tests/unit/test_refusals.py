@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.refusals import TABLE, Refusals, row_for
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import (
     AccessDenied,
     AuthFailed,
@@ -16,7 +17,6 @@ from aisbench_core.errors import (
     JobNameTaken,
     QuotaExceeded,
 )
-from aisbench_core.settings import Credentials
 
 ACCESS, SECRET, TOKEN = "ACCESSKEY0123456789", "secret/key+0123456789", "a-token-0123456789"
 

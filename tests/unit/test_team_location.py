@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.credentials import find_password
 from aisbench_core.errors import ConfigError
-from aisbench_core.settings import HOME, Settings, find_password
+from aisbench_core.settings import HOME, Settings
 from aisbench_core.storage import warehouse_location
 from aisbench_core.warehouse.store.team import TeamLocation
 

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, Field, StrictBool, ValidationError
 
+from aisbench_core.credentials import Credentials
 from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.documents import Address, parse, parse_private, parse_yaml, read_private
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message, in_chinese
 from aisbench_core.model import Frozen, note_error, tag_error
-from aisbench_core.settings import Credentials, Folder, Settings, load_profile, load_settings
+from aisbench_core.settings import Folder, Settings, load_profile, load_settings
 from aisbench_core.value_errors import value_error
 
 

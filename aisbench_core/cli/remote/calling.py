@@ -36,7 +36,9 @@ def runs_on_server(context: click.Context) -> bool:
         return False
     if name not in REMOTE:
         raise ConfigError(
-            Message("AISBENCH_SERVER is set, and `aisbench {name}` {reason}", name=name, reason=LOCAL.get(name, "")),
+            Message(
+                "AISBENCH_SERVER is set, and {command} {reason}", command=f"aisbench {name}", reason=LOCAL.get(name, "")
+            ),
             Message("to run it on this machine: aisbench --local {name}", name=name),
         )
     return True

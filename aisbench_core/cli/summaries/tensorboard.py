@@ -21,7 +21,7 @@ def tensorboard(run_ids: tuple[str, ...], port: int) -> None:
     Needs the extra `tensorboard`. Its address is printed; only this machine reaches it, and only with the token in it.
     Files of runs that still run are read again as they grow. The console starts TensorBoard on a run's page.
     """
-    from aisbench_core.tensorboards import TensorBoards
+    from aisbench_core.summaries.tensorboards import TensorBoards
 
     core = open_core(writing=False)
     folders = {core.ledger.get(run_id).run_id: core.files.summaries(run_id) for run_id in run_ids}

@@ -10,9 +10,10 @@ from aisbench_core.cloud.modelarts_package import sdk_replies
 from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
 from aisbench_core.cloud.modelarts_v1 import v1_replies, v1_requests
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
+from aisbench_core.credentials import Credentials
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 
 NEWEST = -1  # start_byte of a log: its newest part
 

@@ -14,6 +14,7 @@ from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
 from aisbench_core.cloud.without_algorithms import WithoutAlgorithms
 from aisbench_core.cloud.without_job_details import WithoutJobDetails
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import (
@@ -27,7 +28,7 @@ from aisbench_core.model import (
     Quota,
     WaitingJob,
 )
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 
 
 class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):

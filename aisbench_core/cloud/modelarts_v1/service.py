@@ -11,6 +11,7 @@ from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v1.v1_requests import PAGE, V1Calls, V1Requests
 from aisbench_core.cloud.without_algorithms import WithoutAlgorithms
 from aisbench_core.cloud.without_job_details import WithoutJobDetails
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.messages import Message
 from aisbench_core.model import (
@@ -25,7 +26,7 @@ from aisbench_core.model import (
     Quota,
     WaitingJob,
 )
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 
 SPARE_PAGES = 2
 

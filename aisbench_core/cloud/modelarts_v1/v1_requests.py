@@ -12,10 +12,11 @@ from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool, Quota, WaitingJob
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 
 PAGE = 100
 LONGEST_SEARCH = 64  # of search_content

@@ -12,6 +12,7 @@ from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
 from aisbench_core.cloud.modelarts_v2 import algorithms, detail_replies, replies, subscriptions
 from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import (
@@ -33,7 +34,7 @@ from aisbench_core.model import (
     SubscribedAlgorithm,
     WaitingJob,
 )
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 
 EVENTS = 100
 MOST_EVENT_PAGES = 100

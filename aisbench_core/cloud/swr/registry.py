@@ -5,10 +5,11 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from aisbench_core.cloud.modelarts_client import Caller
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import ImageVersion, Organisation, Repository
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 
 Json = Mapping[str, Any]
 Value = TypeVar("Value")

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import SecretStr
 
+from aisbench_core.credentials import Credentials
 from aisbench_core.messages import Hint, Message
 from aisbench_core.model import Api, Finding, Level, LogLevels, RunSpec
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 from aisbench_core.upstream.configs.keys import APIS
 
 # The rules for reading and writing configurations and packages: level and requirement of each.

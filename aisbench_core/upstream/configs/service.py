@@ -8,13 +8,14 @@ from pydantic import SecretStr
 from aisbench_core.access import permitted
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import log_change
+from aisbench_core.credentials import Credentials
 from aisbench_core.documents import parse
 from aisbench_core.errors import SpecError
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import Actor, Channel, RunSpec
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.profile_files import save_keys, save_profile
-from aisbench_core.settings import Credentials, Profile, Settings, load_profile
+from aisbench_core.settings import Profile, Settings, load_profile
 from aisbench_core.upstream.configs import reading, writing
 from aisbench_core.upstream.configs.contents import (
     Assigned,

@@ -62,6 +62,12 @@ class Query:
     seconds: float = SECONDS
 
 
+EXAMPLE = Query(
+    "select model, max(throughput) as best from v_groups where node_count = $nodes group by model", {"nodes": 8}
+)
+"""A query with a value, as documents show it."""
+
+
 @contextlib.contextmanager
 def executed(reader: Reader, query: Query) -> Iterator[duckdb.DuckDBPyConnection]:
     """A cursor with the answer, to be fetched within the context and the time limit.

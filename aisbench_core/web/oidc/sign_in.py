@@ -21,9 +21,10 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.accounts.sign_ins import SignIns
+from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import AisbenchError, SignedOut, SignInFailed
 from aisbench_core.messages import Message
-from aisbench_core.settings import Settings, find_client_secret
+from aisbench_core.settings import Settings
 from aisbench_core.web.identity import HEALTH, REVOKED
 from aisbench_core.web.oidc.account import account_of
 from aisbench_core.web.oidc.attempt import MOST_SECONDS, Attempts, SignInAttempt, own_page

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from aisbench_core.authoring.specfile import to_yaml
+from aisbench_core.credentials import Credentials
 from aisbench_core.errors import AisbenchError
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.settings import Profile
 from aisbench_core.upstream.configs.contents import ImportedConfig, ImportedSpec, LineFinding
 from pages._ui.configure import drafts
 from pages._ui.shell import navigation, widgets

@@ -16,7 +16,7 @@ from aisbench_core.accounts.people import Person
 from aisbench_core.accounts.sessions import Session
 from aisbench_core.errors import SignedOut
 from aisbench_core.model import Actor, WayIn, local_actor
-from aisbench_core.tensorboards import TensorBoards
+from aisbench_core.summaries.tensorboards import TensorBoards
 from aisbench_core.warehouse.values import BoardQuery
 from aisbench_core.web.oidc.session_cookie import session_id_in
 from aisbench_core.wiring import Core, open_core
