@@ -91,7 +91,7 @@ class Core:
         self.audit = Audit(ledger, settings.keep_audit_days, clock)
         self.people = People(ledger, clock)
         self.sessions = Sessions(settings, self.people, clock)
-        self.sign_ins = SignIns(self.sessions, self.people, Identities(ledger))
+        self.sign_ins = SignIns(ledger, self.sessions, self.people, Identities(ledger))
         self.tokens = Tokens(TokenLedger(ledger), clock, self.people.role_of)
         self.warehouse = warehouse
         self.operations = Operations(settings.data_dir, settings.operations_at_once)

@@ -17,7 +17,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A person's session. It lives in this process, never in the browser. Behind a proxy each open page has its own."""
+    """A person's session; the browser knows nothing of it but an id. Behind a proxy each open page has its own."""
 
     name: str
     began_at: datetime
@@ -31,6 +31,16 @@ class Sessions:
         self._settings = settings
         self._people = people
         self._clock = clock
+
+    @property
+    def idle(self) -> timedelta:
+        """A session that nobody uses for longer has ended."""
+        return timedelta(minutes=self._settings.session_idle_minutes)
+
+    @property
+    def longest(self) -> timedelta:
+        """A session has ended after this, however much it is used."""
+        return timedelta(hours=self._settings.session_hours)
 
     @property
     def needs_sign_in(self) -> bool:
@@ -59,9 +69,7 @@ class Sessions:
 
         Whether the person still has access is `People.current`, which callers may keep until the ledger changes."""
         now = self._clock()
-        idle = timedelta(minutes=self._settings.session_idle_minutes)
-        whole = timedelta(hours=self._settings.session_hours)
-        if now - session.active_at > idle or now - session.began_at > whole:
+        if now - session.active_at > self.idle or now - session.began_at > self.longest:
             raise SignedOut(
                 Message("the session of {who} has ended", who=session.name), Message("reload the page to go on")
             )

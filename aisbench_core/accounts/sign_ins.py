@@ -1,19 +1,26 @@
 """Sessions of people whom an OpenID Connect provider signed in.
 
-The browser has a random id in a cookie, and this process has the rest: what has ended here opens nothing, whoever still
-has the cookie. After a restart people sign in again.
+The browser has a random id in a cookie, and the ledger has the rest, with a hash in place of the id: what has ended
+there opens nothing, whoever still has the cookie, at any console that shares the ledger. A restart ends no session.
 """
 
+import hashlib
 import secrets
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 
 from aisbench_core.accounts.identities import Account, Identities
 from aisbench_core.accounts.people import People
 from aisbench_core.accounts.sessions import Session, Sessions
-from aisbench_core.errors import SignedOut
+from aisbench_core.errors import AisbenchError, SignedOut
 from aisbench_core.messages import Message
+from aisbench_core.running.ledger import Ledger, as_text, as_time
+from aisbench_core.running.stores.rows import insert
+
+# Use is stored after this part of the idle time, at most so seldom: each time empties what pages have cached.
+STORED_PART, STORED_EVERY = 10, timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,28 +32,33 @@ class Whose:
 
 
 class SignIns:
-    """The open sessions of this process. Threads may share them."""
+    """The open sessions. Threads and processes may share them."""
 
-    def __init__(self, sessions: Sessions, people: People, identities: Identities) -> None:
+    def __init__(self, ledger: Ledger, sessions: Sessions, people: People, identities: Identities) -> None:
+        self._ledger = ledger
         self._sessions = sessions
         self._people = people
         self._identities = identities
         self._guard = threading.Lock()
-        self._open: dict[str, Session] = {}
+        # What the ledger said of an id, for as long as the ledger does not change: every request asks.
+        self._read: dict[str, Session] = {}
+        self._revision: str | None = None
 
     def __len__(self) -> int:
-        """How many sessions this process remembers."""
-        return len(self._open)
+        """How many sessions are stored."""
+        return int(self._ledger.rows("select count(*) as stored from sign_ins", [])[0]["stored"])
 
     def begin(self, account: Account, replaced: str = "") -> str:
         """Open a session, in place of the browser's earlier one; returns its id, which is new.
 
         Raises SignInFailed if the name belongs to another account, SignedOut if the access was revoked."""
         session = self._sessions.begin_as(self._identities.name_of(account), account.groups)
-        session_id = secrets.token_urlsafe(32)
-        with self._guard:
-            self._open = {each: one for each, one in self._open.items() if each != replaced and self._lives(one)}
-            self._open[session_id] = session
+        session_id, now = secrets.token_urlsafe(32), session.began_at
+        with self._ledger.transaction() as con:
+            ended = [as_text(now - self._sessions.longest), as_text(now - self._sessions.idle), _hash(replaced)]
+            con.execute("delete from sign_ins where began_at < ? or active_at < ? or id_hash = ?", ended)
+            times = {"began_at": as_text(now), "active_at": as_text(now)}
+            insert(con, "sign_ins", {"id_hash": _hash(session_id), "name": session.name, **times})
         return session_id
 
     def whose(self, session_id: str) -> Whose:
@@ -61,19 +73,40 @@ class SignIns:
 
     def checked(self, session_id: str, *, active: bool) -> Session:
         """The session as of now; `active`: whether the person did something, no timer. Raises SignedOut once ended."""
-        with self._guard:
-            session = self._open.get(session_id)
-            if session is None:
-                raise SignedOut(Message("you are signed out"), Message("reload the page to sign in"))
-            self._open[session_id] = checked = self._sessions.checked(session, active=active)
-        return checked
+        stored = self._stored(_hash(session_id))
+        if stored is None:
+            raise SignedOut(Message("you are signed out"), Message("reload the page to sign in"))
+        session = self._sessions.checked(stored, active=active)
+        if session.active_at - stored.active_at >= min(STORED_EVERY, self._sessions.idle / STORED_PART):
+            with suppress(AisbenchError):  # then the session ends earlier
+                self._store_use(session_id, session)
+        return session
 
     def end(self, session_id: str) -> None:
-        """Sign out: every page of that browser ends."""
-        with self._guard:
-            self._open.pop(session_id, None)
+        """Sign out: every page of that browser ends, at every console."""
+        with self._ledger.transaction() as con:
+            con.execute("delete from sign_ins where id_hash = ?", [_hash(session_id)])
 
-    def _lives(self, session: Session) -> bool:
-        with suppress(SignedOut):
-            return bool(self._sessions.checked(session, active=False))
-        return False
+    def _store_use(self, session_id: str, session: Session) -> None:
+        with self._ledger.transaction() as con:
+            values = [as_text(session.active_at), _hash(session_id)]
+            con.execute("update sign_ins set active_at = ? where id_hash = ?", values)
+
+    def _stored(self, id_hash: str) -> Session | None:
+        revision = self._ledger.revision()
+        with self._guard:
+            if revision is None or revision != self._revision:
+                self._read, self._revision = {}, revision
+            if id_hash in self._read:
+                return self._read[id_hash]
+        rows = self._ledger.rows("select * from sign_ins where id_hash = ?", [id_hash])
+        found = [Session(row["name"], as_time(row["began_at"]), as_time(row["active_at"])) for row in rows]
+        session = found[0] if found else None
+        with self._guard:
+            if session and revision is not None and revision == self._revision:
+                self._read[id_hash] = session
+        return session
+
+
+def _hash(session_id: str) -> str:
+    return hashlib.sha256(session_id.encode()).hexdigest()

@@ -166,13 +166,31 @@ def test_whoever_is_signed_in_downloads_results(
     stories.downloads_results(visit, core)
 
 
-def test_a_console_that_was_started_again_asks_for_a_sign_in_in_place_of_the_page(
+def test_a_console_that_was_started_again_goes_on_with_the_page(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
 ) -> None:
     visit = window(console)
     sign_in(visit, provider, "ann", DEEP_LINK)
 
     console.kill()
+    console.resume()
+
+    expect(visit.page.locator('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')).to_be_visible()
+    visit.page.reload()
+    visit.settle()
+    expect(visit.page.get_by_text("Signed in: ann")).to_be_visible()
+    expect(visit.page).to_have_url(visit.url(DEEP_LINK))
+
+
+def test_a_session_that_ends_while_the_console_is_down_leads_to_the_sign_in_in_place_of_the_page(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
+) -> None:
+    visit = window(console)
+    sign_in(visit, provider, "ann", DEEP_LINK)
+    (session,) = [cookie for cookie in visit.page.context.cookies() if cookie["name"] == "aisbench_session"]
+
+    console.kill()
+    core.sign_ins.end(session["value"])
     console.resume()
 
     expect(visit.page.get_by_role("heading", name="Sign in to AISBench Console")).to_be_visible()

@@ -141,3 +141,51 @@ def test_sessions_that_ended_are_forgotten(core: Core, clock: Hands) -> None:
     core.sign_ins.begin(ANN)
 
     assert len(core.sign_ins) == 1
+
+
+def test_a_restart_and_another_console_know_the_session(core: Core, clock: Hands) -> None:
+    session = core.sign_ins.begin(ANN)
+    elsewhere = open_core(core.settings, clock)
+    assert elsewhere.sign_ins.whose(session) == Whose("ann")
+
+    core.sign_ins.end(session)
+
+    assert elsewhere.sign_ins.whose(session) == Whose()
+    with pytest.raises(SignedOut):
+        elsewhere.sign_ins.checked(session, active=True)
+
+
+def test_use_at_one_console_counts_at_another(core: Core, clock: Hands) -> None:
+    session, elsewhere = core.sign_ins.begin(ANN), open_core(core.settings, clock)
+    clock.now += timedelta(minutes=20)
+    core.sign_ins.checked(session, active=True)
+    clock.now += timedelta(minutes=20)
+
+    assert elsewhere.sign_ins.whose(session) == Whose("ann")
+
+
+def test_use_is_not_stored_at_every_click(core: Core, clock: Hands) -> None:
+    session = core.sign_ins.begin(ANN)
+    clock.now += timedelta(minutes=4)
+    core.sign_ins.checked(session, active=True)
+    before = core.ledger.revision()
+
+    clock.now += timedelta(minutes=2)
+    core.sign_ins.checked(session, active=True)
+
+    assert core.ledger.revision() == before
+
+
+def test_the_ledger_does_not_know_the_id(core: Core) -> None:
+    session = core.sign_ins.begin(ANN)
+
+    (row,) = core.ledger.rows("select * from sign_ins", [])
+
+    assert session not in [str(cell) for cell in row]
+
+
+def test_an_id_that_is_made_up_opens_nothing(core: Core) -> None:
+    core.sign_ins.begin(ANN)
+    (row,) = core.ledger.rows("select id_hash from sign_ins", [])
+
+    assert [core.sign_ins.whose(made_up) for made_up in ("", "x", row["id_hash"])] == [Whose(), Whose(), Whose()]
