@@ -73,7 +73,7 @@ def test_a_cloud_that_dies_in_the_middle_of_an_upload_gets_the_rest_later(
 ) -> None:
     run = bench.follow(bench.launch(), RunState.UPLOADING)
     sandbox.forget_requests()
-    sandbox.latency(obs_ms=500)
+    sandbox.latency(obs_ms=2000)
     bench.clock.move(10)
 
     bench.follower.tick()

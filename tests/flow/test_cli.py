@@ -250,7 +250,7 @@ CASES: list[tuple[tuple[str, ...], str]] = [
     (("show", "r1999"), "there is no run 'r1999'"),
     (("compare", "r1", "r2"), "no such run"),
     (("compare", "r1"), "2 to 8"),
-    (("runs", "--state", "lost"), "'lost' is not one of preparing, uploading"),
+    (("runs", "--state", "lost"), "'lost' is not one of held, preparing"),
     (("leaderboard", "--sort", "size"), "'size' is not one of throughput, best"),
     (("export", "-o", "/no/such/folder/x.csv"), "cannot be written: No such file"),
     (("report", "r1"), "no such run: r1"),

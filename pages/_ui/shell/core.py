@@ -20,6 +20,7 @@ from aisbench_core.summaries.tensorboards import TensorBoards
 from aisbench_core.warehouse.values import BoardQuery
 from aisbench_core.web.oidc.session_cookie import session_id_in
 from aisbench_core.wiring import Core, open_core
+from pages._ui.shell.callbacks import whole
 from pages._ui.shell.words import t
 
 P = ParamSpec("P")
@@ -90,6 +91,7 @@ def at_click(content: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Call
     return written
 
 
+@whole
 def sign_out() -> None:
     """End the session of this browser, on all its pages."""
     shared_core().sign_ins.end(session_id_in(st.context.cookies))
