@@ -71,10 +71,13 @@ def test_a_server_that_commands_are_sent_to_does_not_keep_a_console_from_followi
     remote = environment | {"AISBENCH_SERVER": "https://bench.example", "AISBENCH_TOKEN": "aisb_x"}
     command = [sys.executable, "-m", "aisbench_core.cli", "--local", "serve", "--port", "0"]
     with subprocess.Popen(command, env=remote, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
-        address_of(served)
-        followed = wait_for_follower(environment)
-        served.send_signal(signal.SIGINT)
-        _, stderr = served.communicate(timeout=GONE_SECONDS)
+        try:
+            address_of(served)
+            followed = wait_for_follower(environment)
+            served.terminate()
+            _, stderr = served.communicate(timeout=GONE_SECONDS)
+        finally:
+            served.kill()  # its children end with it
 
     assert followed
     assert "exited with code" not in stderr

@@ -12,7 +12,7 @@ from aisbench_core.warehouse.store.foreign.rules import check_values
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("update runs set state = 'great'", "column state is great; allowed: preparing"),
+        ("update runs set state = 'great'", "column state is great; allowed: held, preparing"),
         ("update runs set region = null", "column region is empty; allowed: a value"),
         (
             "update runs set created_at = 'infinity'",
