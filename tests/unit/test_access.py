@@ -240,6 +240,7 @@ def cells() -> Iterator[tuple[str, Role, WayIn]]:
 WITHOUT_ARGUMENTS = {"ResultImport.add_demo", "ResultImport.remove_demo"}
 
 
+@pytest.mark.slow
 def test_there_is_no_way_around_a_role(core: Core) -> None:
     wrong, walked = [], 0
     for method, role, via in cells():

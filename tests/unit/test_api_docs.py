@@ -128,6 +128,7 @@ def _reads(whole: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield from ((path, operations["get"]) for path, operations in whole["paths"].items() if "get" in operations)
 
 
+@pytest.mark.slow
 def test_the_api_loads_neither_streamlit_nor_pages() -> None:
     program = (
         "import sys\n"
