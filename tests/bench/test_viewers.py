@@ -77,7 +77,7 @@ def test_a_page_of_a_running_job_is_fresh_on_many_screens_of_four_consoles(
     consoles = [ConsoleProcess.start(tmp_path / "data", ledger=url) for _ in range(CONSOLES)]
     try:
         with growing_log(bench, run):
-            seen, all_open = asyncio.run(look_at_all(consoles, run))
+            seen, all_open = asyncio.run(watch_consoles(consoles, run))
     finally:
         for console in consoles:
             console.stop()
@@ -86,7 +86,7 @@ def test_a_page_of_a_running_job_is_fresh_on_many_screens_of_four_consoles(
     )
 
 
-async def look_at_all(consoles: Sequence[ConsoleProcess], run: Run) -> tuple[list[Viewer], float]:
+async def watch_consoles(consoles: Sequence[ConsoleProcess], run: Run) -> tuple[list[Viewer], float]:
     """As many viewers at each console, at the same time; and when all had opened the page."""
     query = {"run": run.run_id}
     count, others = VIEWERS // len(consoles), asyncio.Barrier(len(consoles))

@@ -51,10 +51,10 @@ class Browser:
         async def receive() -> Message:
             return {"type": f"{kind}.connect" if kind == "websocket" else "http.request", "body": b""}
 
-        async def asked() -> None:
+        async def call() -> None:
             await self._app(self._scope(address, kind, accept, method), receive, send)
 
-        asyncio.run(asked())
+        asyncio.run(call())
         return self._read(sent)
 
     def _scope(self, address: str, kind: str, accept: str, method: str) -> dict[str, Any]:

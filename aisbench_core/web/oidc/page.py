@@ -45,20 +45,20 @@ def sign_in_page(
     """A link that begins a sign-in and leads to `page`; above it, what went wrong at the last try."""
     chinese = language_of(request.query_params, request.headers, default_language) == "zh"
 
-    def said(message: str) -> str:
+    def shown(message: str) -> str:
         return escape(in_chinese(message) if chinese else message)
 
-    title = said(Message("Sign in to AISBench Console"))
-    text = f"<p>{said(Message('You sign in at {provider}, and come back to this page.', provider=provider))}</p>"
+    title = shown(Message("Sign in to AISBench Console"))
+    text = f"<p>{shown(Message('You sign in at {provider}, and come back to this page.', provider=provider))}</p>"
     if error:
-        hint = f"<p>{said(error.hint)}</p>" if error.hint else ""
-        text = f'<p role="alert">{said(error.message)}</p>{hint}'
+        hint = f"<p>{shown(error.hint)}</p>" if error.hint else ""
+        text = f'<p role="alert">{shown(error.message)}</p>{hint}'
     link = escape(f"{SIGN_IN}?{urlencode({'page': page})}")
     return HTMLResponse(
         f'<!doctype html><html lang="{"zh" if chinese else "en"}"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">'
         f"<style>{_STYLE}</style></head><body><main><h1>{title}</h1>{text}"
-        f'<a href="{link}">{said(Message("Sign in"))}</a></main></body></html>',
+        f'<a href="{link}">{shown(Message("Sign in"))}</a></main></body></html>',
         status,
     )
 
