@@ -9,7 +9,15 @@ from aisbench_core.model.annotation import (
     tag_error,
     whole_note,
 )
-from aisbench_core.model.budget import Budget, BudgetScope, BudgetUse, ExpectedCost, StoredBudget, WaitingLaunches
+from aisbench_core.model.budget import (
+    REASON_LETTERS,
+    Budget,
+    BudgetScope,
+    BudgetUse,
+    ExpectedCost,
+    StoredBudget,
+    WaitingLaunches,
+)
 from aisbench_core.model.image import ImageName, ImageVersion, Organisation, Repository, image_name
 from aisbench_core.model.job import (
     ENDED_PHASES,
@@ -131,6 +139,7 @@ __all__ = [
     "LOST",
     "MOST_CELLS",
     "MOVES",
+    "REASON_LETTERS",
     "SYSTEM_FIELDS",
     "TERMINAL",
     "TESTER_FIELDS",

@@ -13,6 +13,9 @@ from aisbench_core.model.run import Run
 from aisbench_core.model.series import Series
 from aisbench_core.model.spec import Frozen
 
+REASON_LETTERS = 300
+"""Of the reason of a declined launch, at most."""
+
 NEARLY_USED = 0.8
 
 

@@ -7,13 +7,23 @@ from aisbench_core.access.permissions import has_role
 from aisbench_core.changes import note_values
 from aisbench_core.errors import NotAllowed, Problem, SpecError
 from aisbench_core.messages import Message
-from aisbench_core.model import Actor, BudgetUse, Clock, Event, ExpectedCost, Role, Run, RunState, WaitingLaunches
+from aisbench_core.model import (
+    REASON_LETTERS,
+    Actor,
+    BudgetUse,
+    Clock,
+    Event,
+    ExpectedCost,
+    Role,
+    Run,
+    RunState,
+    WaitingLaunches,
+)
 from aisbench_core.running.budgets.ledger import BudgetLedger, PlannedLaunch
 from aisbench_core.running.budgets.series_holds import SeriesHolds
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
 
-MOST_LETTERS = 300
 LISTED = 200
 
 
@@ -104,8 +114,8 @@ def _require_held(held: bool, subject: str, state: str = "") -> None:
 
 
 def _declined(reason: str, actor: Actor) -> Message:
-    if len(reason) > MOST_LETTERS:
-        problem = Problem("reason", Message("has at most {most} characters", most=MOST_LETTERS), str(len(reason)))
+    if len(reason) > REASON_LETTERS:
+        problem = Problem("reason", Message("has at most {most} characters", most=REASON_LETTERS), str(len(reason)))
         raise SpecError(Message("decline"), [problem])
     if reason.strip():
         return Message("declined by {who}: {reason}", who=actor.name, reason=" ".join(reason.split()))

@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from aisbench_core.formats import money
-from aisbench_core.model import Run, RunState, Series
+from aisbench_core.model import REASON_LETTERS, Run, RunState, Series
 from pages._ui.shell import navigation
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import Right, actor, core, ledger_answer, right_to
@@ -19,7 +19,6 @@ from pages._ui.spending.budgets import show_use
 
 OUTCOME = "approval-outcome"
 REASON = "decline-reason"
-MOST_LETTERS = 300
 DECLINING = Dialog("declining")  # about the id of a run or a series
 
 Decision = Callable[..., object]
@@ -116,7 +115,7 @@ def _approve(subject: str) -> str:
 
 def _decline(decide: Decision) -> None:
     st.markdown(t("approval.decline_question"))
-    st.text_input(t("approval.reason"), key=REASON, max_chars=MOST_LETTERS)
+    st.text_input(t("approval.reason"), key=REASON, max_chars=REASON_LETTERS)
     st.button(
         t("approval.decline_yes"), key="decline-yes", type="primary", icon=":material/close:", on_click=_declined,
         args=(decide, DECLINING.subject),
