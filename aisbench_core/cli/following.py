@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aisbench_core.series.matrix import Matrix
     from aisbench_core.wiring import Core
 
+STOPPING = (signal.SIGTERM, signal.SIGINT)
 POLL_SECONDS = 0.25  # reads the local ledger only, never the cloud
 
 
@@ -40,6 +41,8 @@ def follow(quiet: bool) -> None:
     message = (lambda _: None) if quiet else display.message
     message(_active_follower(core) or "following all runs; press Ctrl-C to stop")
     core.following.follower(stop).run_forever(stop)
+    for number in STOPPING:  # while it exits, Python puts back the default, which would kill this process
+        signal.signal(number, signal.SIG_IGN)
     message("stopped following; runs continue in the cloud, and the next follower picks them up")
 
 
@@ -51,7 +54,7 @@ def _stop_on_signals() -> threading.Event:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)  # a full pipe must not block the signal handler
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOPPING:
         signal.signal(number, lambda *_: None)  # without a handler the process would end at once
 
     def listen() -> None:

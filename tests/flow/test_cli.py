@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -180,8 +181,11 @@ def test_a_run_is_stopped_and_its_log_is_followed_to_the_end(shell: CommandLine,
     assert stopped["state"] == "stopping"
     assert logs.wait(60) == 0
     logs.communicate()
-    for number in (signal.SIGTERM, signal.SIGINT) * 5:
-        follower.send_signal(number)
+    deadline = time.monotonic() + 60
+    while follower.poll() is None and time.monotonic() < deadline:  # keys held down to the very end
+        for number in (signal.SIGTERM, signal.SIGINT):
+            follower.send_signal(number)
+        time.sleep(0.001)
     said = follower.communicate(timeout=60)[1]
     assert follower.returncode == 0, said
     assert "stopped following" in said
