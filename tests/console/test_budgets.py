@@ -36,6 +36,15 @@ def ledger(data_dir: Path) -> Ledger:
     return ledger
 
 
+def test_a_budget_that_nobody_has_used_is_on_the_page_too(open_page: OpenPage, data_dir: Path) -> None:
+    budget = Budget(scope=BudgetScope.PERSON, amount=100, currency="CNY")
+    BudgetLedger(Ledger(data_dir / "ledger.sqlite3")).set(StoredBudget(budget, a.T0, "root"))
+
+    app = open_page("spending")
+
+    assert "Person, each month · 100.00 CNY: not used so far" in texts(app)
+
+
 @pytest.mark.usefixtures("ledger")
 def test_spending_shows_what_is_left_of_each_budget_and_marks_it_from_80_percent_on(open_page: OpenPage) -> None:
     app = open_page("spending")

@@ -51,6 +51,7 @@ def test_each_benchmark_has_a_table_with_its_best_first_and_ties_joined(open_pag
     assert list(resnet["Vs. best"]) == ["best", "-9.5 %", "-10.1 %"]
     assert list(resnet["Newest runs"].iloc[0]) == [9000, 9010, 9020]
     assert "sentences/s" in texts(app)
+    assert "Benchmarks: 2" in texts(app)
 
 
 @pytest.mark.usefixtures("two_benchmarks")

@@ -59,7 +59,7 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
         if draws_bars:
             show_bars(query, block.rows, parameters)
     st.caption(f"{t('board.rank_about')} {t('board.ties_about')}")
-    show_pages(page.total, query.limit)
+    show_pages(page.total, query.limit, "board.benchmarks_total")
     show_rules([rule_id for row in rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     links = st.container()
     url.toggle("chart", t("board.chart"))

@@ -65,9 +65,10 @@ def page_of(
     return cached(read, replace(query, offset=last), *args, **kwargs)
 
 
-def show_pages(total: int, size: int) -> None:
-    """How many rows there are, and the way to the other pages; that a column's header sorts only this one."""
+def show_pages(total: int, size: int, text: str = "board.total") -> None:
+    """How many rows there are (`text`: the sentence), and the way to the other pages; that a column's header sorts
+    only this one."""
     pages = url.Pages("page", total, size)
     pages.show()
-    notes = [t("board.total", total=f"{total:,}"), *([t("listing.only_this_page")] if pages.count > 1 else [])]
+    notes = [t(text, total=f"{total:,}"), *([t("listing.only_this_page")] if pages.count > 1 else [])]
     st.caption(" · ".join(notes))

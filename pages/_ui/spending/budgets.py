@@ -28,6 +28,10 @@ def show_budgets() -> None:
         show_use(use)
     if len(uses) > SHOWN:
         st.caption(t("budgets.more", shown=SHOWN, count=len(uses)))
+    used = {use.budget for use in uses}
+    for budget in stored:
+        if budget.budget not in used:
+            st.caption(t("budgets.unused", budget=plain(_described(budget))))
     with st.container(horizontal=True):
         with st.popover(t("budgets.set"), icon=":material/edit:", disabled=not may_save.is_given):
             _show_form()
@@ -75,7 +79,8 @@ def _show_removal(stored: list[StoredBudget]) -> None:
 
 def _described(stored: StoredBudget) -> str:
     budget = stored.budget
-    return f"{t(f'budgets.of_{budget.scope}')} {budget.name} · {money(budget.amount, budget.currency)}"
+    whose = f"{t(f'budgets.of_{budget.scope}')} {budget.name}".strip()
+    return f"{whose} · {money(budget.amount, budget.currency)}"
 
 
 @reported(OUTCOME)
