@@ -14,6 +14,8 @@ from aisbench_core.model.annotation import MAX_TAGS, name_error
 from aisbench_core.private_files import require_writable
 from aisbench_core.results.record import add_annotations, read_annotations
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
@@ -26,6 +28,7 @@ class AnnotationService:
 
     settings: Settings
     ledger: Ledger
+    folders: RunFolders
     warehouse: Warehouse
     clock: Clock
 
@@ -42,12 +45,14 @@ class AnnotationService:
         """Annotations by run id; those of runs that are not in the warehouse yet come from their folders."""
         ended = [run.run_id for run in runs if run.state.is_terminal]
         stored = self.warehouse.annotations.of(ended) if ended else {}
-        here = (run.run_id for run in runs if run.run_id not in stored)
-        return {run_id: read_annotations(self._folder(run_id).path) for run_id in here} | {**stored}
+        here = [run.run_id for run in runs if run.run_id not in stored]
+        self.folders.refresh(here, FolderPart.NOTES)
+        return {run_id: read_annotations(self.folders.path(run_id).path) for run_id in here} | {**stored}
 
     def names(self, runs: Sequence[Run]) -> Mapping[str, str]:
         """The names that people gave, by run id. The warehouse is asked only about runs whose folder was removed."""
-        folders = {run.run_id: self._folder(run.run_id).path for run in runs}
+        self.folders.refresh([run.run_id for run in runs], FolderPart.NOTES)
+        folders = {run.run_id: self.folders.path(run.run_id).path for run in runs}
         removed = [run_id for run_id, folder in folders.items() if not folder.is_dir()]
         stored = self.warehouse.annotations.of(removed) if removed else {}
         here = {run_id: _read(folder) for run_id, folder in folders.items() if run_id not in stored}
@@ -108,13 +113,25 @@ class AnnotationService:
             return before
         check_not_stale(before, new, since)
         require_writable(self.settings.data_dir)
+        self.folders.require_access()
         every = Annotations.of([*before.changes, *new])
-        folder = self._folder(run_id)
-        if folder.record.exists() or self.warehouse.recorded([run_id]):
+        if self._is_recorded(run_id):
             every = self.warehouse.annotations.add(run_id, new, since)
+            self.folders.update(run_id, lambda: self._write(run_id, every))
+            return every
+        self.folders.update(run_id, lambda: self._write(run_id, every))
+        # Recorded on another machine meanwhile, perhaps without what was published only now.
+        if self.folders.are_published and self._is_recorded(run_id):
+            self.warehouse.annotations.add(run_id, new, None)
+        return every
+
+    def _write(self, run_id: str, every: Annotations) -> None:
+        folder = self.folders.path(run_id)
         if folder.path.is_dir():
             add_annotations(folder.path, every.changes)
-        return every
+
+    def _is_recorded(self, run_id: str) -> bool:
+        return self._folder(run_id).record.exists() or bool(self.warehouse.recorded([run_id]))
 
     def _run(self, run_id: str) -> Run | None:
         """The ledger's run; None for one that only the warehouse, or its folder, has."""
@@ -126,7 +143,7 @@ class AnnotationService:
             raise
 
     def _folder(self, run_id: str) -> RunFolder:
-        return RunFolder(self.settings.runs_dir / Path(run_id).name)
+        return self.folders.read(run_id)
 
 
 def _read(folder: Path) -> Annotations:

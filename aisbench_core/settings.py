@@ -101,6 +101,16 @@ class Settings(Frozen):
     warehouse_profile: str = Field(
         default="", description="Profile with OBS and keys for warehouse_data; none: profile."
     )
+    run_folders: Annotated[
+        str,
+        Field(
+            pattern=r"^(obs://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?)?$",
+            description="Run folders on OBS for several machines: obs://bucket/prefix; none: data_dir only.",
+        ),
+    ] = ""
+    run_folders_profile: str = Field(
+        default="", description="Profile with OBS and keys for run_folders; none: profile."
+    )
     ruleset: Annotated[str, Field(description="Decides validity: see `aisbench ruleset list`.")] = "aisbench/1"
     code_folders: Annotated[
         str, Field(description="Further folders whose code everybody who may launch may launch, with commas.")

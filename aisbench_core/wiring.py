@@ -55,6 +55,7 @@ from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.ledger_tokens import TokenLedger
 from aisbench_core.running.ledger_watches import WatchLedger
+from aisbench_core.running.publishing.location import run_folders
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.running.runs import Launches, Runs
 from aisbench_core.schedules.launching import ScheduledLaunches
@@ -108,23 +109,24 @@ class Core:
         self.packages = Packages(settings, workloads)
         self.software = SoftwarePackages(settings.software_dir)
         secrets = JobSecrets(settings)
+        self.folders = folders = run_folders(settings, ledger, interactive)
         self.preflight = preflight = Preflight(settings, workloads, regions, secrets, interactive, ledger.find)
-        self.systems = Systems(settings, ledger, warehouse.record, clock)
-        launches = Launches(settings.data_dir / "launching", settings.runs_dir, ledger.has)
+        self.systems = Systems(settings, ledger, folders, warehouse.record, clock)
+        launches = Launches(settings.data_dir / "launching", folders, ledger.has)
         self.runs = runs = Runs(
-            settings, ledger, workloads, regions, launches, preflight, self.systems.take_over, clock
+            settings, ledger, folders, workloads, regions, launches, preflight, self.systems.take_over, clock
         )
         budgets = BudgetLedger(ledger)
         self.budgets = Budgets(budgets, clock)
         self.approvals = Approvals(ledger, SeriesLedger(ledger), budgets, clock)
         self.jobs = Jobs(ledger, interactive, runs, clock)
         self.algorithms = Algorithms(workloads, connect, interactive, runs.open_folders, settings.shared_code)
-        self.files = RunFiles(settings.runs_dir, ledger)
+        self.files = RunFiles(folders, ledger)
         overviews = RunOverviews(self.files, warehouse, clock)
         self.snapshots = RunSnapshots(self.files, overviews, clock)
-        self.causes = Causes(settings.runs_dir, ledger, self.watches, workloads)
+        self.causes = Causes(folders, ledger, self.watches, workloads)
         self.logs = RunLogs(self.files.log_files)
-        self.cleaning = Cleaning(settings, ledger, interactive, warehouse.record, clock)
+        self.cleaning = Cleaning(settings, ledger, folders, interactive, warehouse.record, clock)
         plans = SeriesFiles(settings.series_dir)
         self.series = SeriesService(
             ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs, clock
@@ -133,18 +135,19 @@ class Core:
         self.schedules = ScheduleService(schedules, self.series, clock)
         self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)
         self.following = Following(
-            settings, ledger, self.watches, workloads, launches, secrets, connect, self.series.record,
+            settings, ledger, self.watches, workloads, launches, run_folders(settings, ledger, connect),
+            secrets, connect, self.series.record,
             self.series.admission, ScheduledLaunches(schedules, self.series, self.people, clock).tick,
             self.notifications.tick, AscendFd(settings.ascend_fd_venv).diagnose, self.slow_share, clock,
         )  # fmt: skip
-        self.annotations = AnnotationService(settings, ledger, warehouse, clock)
+        self.annotations = AnnotationService(settings, ledger, folders, warehouse, clock)
         self.run_names = RunNames(workloads, self.annotations)
         self.reader = reader(warehouse.location)
         self.storage = Storage(settings, warehouse, self.files, plans)
         self.backups = Backups(settings, warehouse, clock)
         self.ledger_copies = LedgerCopies(settings, clock)
         self.rulesets = Rulesets(settings.rulesets_dir)
-        self.imports = ResultImport(settings, warehouse, workloads, regions, connect, self.operations, clock)
+        self.imports = ResultImport(settings, folders, warehouse, workloads, regions, connect, self.operations, clock)
         self.clones = Clones(ledger, warehouse, workloads)
         self.reproductions = Reproductions(
             settings, ledger, warehouse, workloads, regions, self.systems, self.clones, runs

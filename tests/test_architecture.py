@@ -23,7 +23,12 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "psycopg": frozenset({"aisbench_core/running/stores"}),
     "re2": frozenset({"aisbench_core/progress/patterns.py"}),
     "filelock": frozenset(
-        {"aisbench_core/importing/saving.py", "aisbench_core/running/stores/leader.py", "aisbench_sandbox/server.py"}
+        {
+            "aisbench_core/importing/saving.py",
+            "aisbench_core/running/publishing/cache.py",
+            "aisbench_core/running/stores/leader.py",
+            "aisbench_sandbox/server.py",
+        }
     ),
     "google.protobuf": frozenset({"aisbench_core/summaries"}),
     "huaweicloudsdkcore": frozenset({"aisbench_core/cloud"}),
@@ -219,8 +224,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/annotations.py": (
         "aisbench_core.results.record",
-        "aisbench_core.running.ledger",
-        "aisbench_core.running.run_paths",
+        *(f"aisbench_core.running.{name}" for name in ("ledger", "publishing", "run_paths")),
         "aisbench_core.warehouse",
         *BELOW,
     ),
@@ -300,7 +304,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.workloads",
         "aisbench_core.cloud.ports",
         *(f"aisbench_core.{name}" for name in ("importing", "regions", "results", "warehouse")),
-        *("aisbench_core.running.run_paths", "aisbench_core.running.steps"),
+        *(f"aisbench_core.running.{name}" for name in ("publishing", "run_paths", "steps")),
         *("aisbench_core.mlflow", "aisbench_core.upstream.configs.contents"),
         *BELOW,
     ),
@@ -309,11 +313,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/warehouse": (
-        "aisbench_core.access",
-        "aisbench_core.liveness",
-        "aisbench_core.changes",
-        "aisbench_core.errors",
-        "aisbench_core.model",
+        *(f"aisbench_core.{name}" for name in ("access", "changes", "errors", "liveness", "model")),
         *("aisbench_core.formats", "aisbench_core.private_files"),
         "aisbench_core.rulesets",
         "aisbench_core.statistics",

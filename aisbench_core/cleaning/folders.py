@@ -1,7 +1,7 @@
 """The part of a run's folder that is no record: listed and removed without following links."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,10 +27,17 @@ RECORD = frozenset(
 """Files of a run folder that stay: the warehouse is rebuilt from them, and they are what is known of the run."""
 
 
-def holds(folder: RunFolder) -> tuple[int, int]:
-    """The number of removable files and their bytes."""
-    sizes = [file.lstat().st_size for file in _removable(folder.path) if file.is_symlink() or not file.is_dir()]
-    return len(sizes), sum(sizes)
+def is_removable(name: str) -> bool:
+    """Whether a file of a run folder is no record, by its path below the folder."""
+    return name not in RECORD
+
+
+def holds(folder: RunFolder, published: Mapping[str, int]) -> tuple[int, int]:
+    """The number of removable files and their bytes; `published`: those on OBS, by name with their bytes."""
+    files = [file for file in _removable(folder.path) if file.is_symlink() or not file.is_dir()]
+    sizes = {file.relative_to(folder.path).as_posix(): file.lstat().st_size for file in files}
+    both = {**published, **sizes}
+    return len(both), sum(both.values())
 
 
 def empty(folder: RunFolder) -> None:

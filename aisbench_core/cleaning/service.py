@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 
 from aisbench_core import formats
 from aisbench_core.access import permitted
@@ -17,6 +16,8 @@ from aisbench_core.model import TERMINAL, Actor, Clock, Event, Removal, Run, Run
 from aisbench_core.private_files import require_writable
 from aisbench_core.results.record import read_annotations, read_record, read_stated, write_record
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.removals import read_removals, write_removals
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
@@ -33,6 +34,7 @@ class Cleaning:
 
     settings: Settings
     ledger: Ledger
+    run_folders: RunFolders
     interactive: Connect
     record: Callable[[RunRecord], None]
     clock: Clock
@@ -60,7 +62,7 @@ class Cleaning:
 
     def removals(self, run_id: str) -> tuple[Removal, ...]:
         """What was removed of a run, oldest first. Raises ResultError on a damaged account."""
-        return read_removals(self._folder(run_id))
+        return read_removals(self.run_folders.read(run_id, FolderPart.REMOVALS))
 
     @permitted
     def clean(self, plan: CleaningPlan, actor: Actor, on_progress: OnProgress = lambda *_: None) -> list[Removal]:
@@ -93,7 +95,9 @@ class Cleaning:
     def _items(self, run: Run, part: RunPart) -> list[RemovalItem]:
         """What a part holds. Raises SpecError if it must stay."""
         if part is RunPart.FOLDER:
-            found = [RemovalItem(part, str(self._folder(run.run_id).path), *folders.holds(self._folder(run.run_id)))]
+            published = self.run_folders.removable(run.run_id, folders.is_removable)
+            folder = self._folder(run.run_id)
+            found = [RemovalItem(part, str(folder.path), *folders.holds(folder, published))]
         elif part is RunPart.JOB:
             found = self._job(run)
         else:
@@ -163,6 +167,7 @@ class Cleaning:
         begun = self._begin(run, item, actor)
         if item.part is RunPart.FOLDER:
             folders.empty(self._folder(run.run_id))
+            self.run_folders.remove(run.run_id, self.run_folders.removable(run.run_id, folders.is_removable).keys())
         else:
             cloud = self.interactive(run.profile, run.spec.api)
             self._remove_remote(cloud, run, item, on_progress)
@@ -197,32 +202,44 @@ class Cleaning:
         return removal
 
     def _store(self, run_id: str, before: Removal, after: Removal) -> None:
-        others = [removal for removal in self.removals(run_id) if removal != before]
-        write_removals(self._folder(run_id), [*others, after])
+        def write() -> None:
+            folder = self._folder(run_id)
+            write_removals(folder, [*(one for one in read_removals(folder) if one != before), after])
+
+        self.run_folders.update(run_id, write)
 
     def _add_to_record(self, run: Run) -> None:
         """Add the events to the run's record, from which the warehouse gets them."""
+        record = self.run_folders.update(run.run_id, lambda: self._with_events(run))
+        if record:
+            folder = self._folder(run.run_id)
+            described, annotations = read_stated(folder.path), read_annotations(folder.path)
+            self.record(replace(record, described=described, remarks=annotations))
+
+    def _with_events(self, run: Run) -> RunRecord | None:
+        """Write events of removals into the run's record; None if there are no new ones, or no record."""
         folder = self._folder(run.run_id)
         if not folder.record.exists():
-            return
+            return None
         try:
             record = read_record(folder.record, folder.metrics, folder.events)
         except ResultError:  # a damaged record stays as it is: `aisbench collect` writes it anew
-            return
+            return None
         stored = {(event.at, event.message) for event in record.events}
         said = {(removal.ended_at, _sentence(removal)) for removal in self.removals(run.run_id)} - stored
         events = [event for event in self.ledger.events(run.run_id) if (event.at, event.message) in said]
-        if events:
-            record = replace(record, events=(*record.events, *events))
-            write_record(record, folder.record, folder.metrics, folder.events)
-            described, annotations = read_stated(folder.path), read_annotations(folder.path)
-            self.record(replace(record, described=described, remarks=annotations))
+        if not events:
+            return None
+        record = replace(record, events=(*record.events, *events))
+        write_record(record, folder.record, folder.metrics, folder.events)
+        return record
 
     def _overdue(self) -> Iterator[tuple[Run, list[RunPart]]]:
         rules = {part: days for part, days in self._days() if days}
         offset = 0
         while rules and (page := self.ledger.page(TERMINAL, "", PAGE, offset, descending=False)):
             offset += len(page)
+            self.run_folders.refresh([run.run_id for run in page], FolderPart.REMOVALS)
             for run in page:
                 age = self.clock() - (run.ended_at or run.updated_at)
                 gone = {removal.part for removal in self.removals(run.run_id) if removal.ended_at}
@@ -240,7 +257,7 @@ class Cleaning:
         ]
 
     def _folder(self, run_id: str) -> RunFolder:
-        return RunFolder(self.settings.runs_dir / Path(run_id).name)
+        return self.run_folders.path(run_id)
 
 
 def _held(objects: ObjectStore, path: str) -> tuple[int, int]:

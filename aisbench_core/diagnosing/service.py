@@ -23,6 +23,8 @@ from aisbench_core.running import logs
 from aisbench_core.running.job_watch import read_details
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_watches import WatchLedger
+from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.run_paths import RunFolder
 
 TAIL_LINES = 8
@@ -35,7 +37,7 @@ REMEMBERED = 64
 class Causes:
     """Explains runs. Threads may share it: what was found is remembered until the run's files change."""
 
-    runs_dir: Path
+    folders: RunFolders
     ledger: Ledger
     watches: WatchLedger
     workloads: Workloads
@@ -49,7 +51,7 @@ class Causes:
     def explain(self, run_id: str) -> Explanation:
         """Why a run failed or hangs. Raises RunNotFound."""
         run = self.ledger.get(run_id)
-        folder = RunFolder(self.runs_dir / run.run_id)
+        folder = self.folders.read(run.run_id, FolderPart.RECORD, FolderPart.LOGS)
         watch = self.watches.get(run.run_id) if run.state is RunState.RUNNING else None
         stamp = _stamp(run, folder, watch)
         with self._guard:

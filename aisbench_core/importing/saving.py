@@ -21,6 +21,8 @@ from aisbench_core.importing.records import id_prefix, run_id_of
 from aisbench_core.messages import Message
 from aisbench_core.model import RunRecord
 from aisbench_core.results.record import read_outline, read_stated, write_record, write_stated
+from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.transfers import at_once
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 
@@ -101,7 +103,7 @@ def save(
     results: Iterable[ParsedResult],
     record: Callable[[ParsedResult], RunRecord],
     warehouse: Warehouse,
-    runs_dir: Path,
+    folders: RunFolders,
     on_progress: OnSaved = no_progress,
     replace: bool = False,
 ) -> Saved:
@@ -111,25 +113,25 @@ def save(
     done = corrected = 0
     remaining = iter(results)
     while chunk := list(islice(remaining, CHUNK)):
-        with _turn(runs_dir):
+        with _turn(folders.runs_dir):
             existing.load(chunk)
             for result in () if replace else chunk:
                 run_id = existing.corrected_by(result)
                 if run_id and run_id == existing.find(result):
-                    corrected += _differs(record(result), RunFolder(runs_dir / run_id))
+                    corrected += _differs(record(result), folders.read(run_id))
             records = [_with_id(record(result), run_id) for result, run_id in _to_store(chunk, existing, replace)]
-            new += _stored(records, warehouse, runs_dir, replace)
+            new += _stored(records, warehouse, folders, replace)
         done += len(chunk)
         on_progress(done)
     return Saved(tuple(new), done - len(new), corrected)
 
 
-def save_records(records: Sequence[RunRecord], warehouse: Warehouse, runs_dir: Path) -> list[str]:
+def save_records(records: Sequence[RunRecord], warehouse: Warehouse, folders: RunFolders) -> list[str]:
     """Store records that no file contains; returns the ids of those that were not stored yet."""
     new = []
     for start in range(0, len(records), CHUNK):
-        with _turn(runs_dir):
-            new += _stored(records[start : start + CHUNK], warehouse, runs_dir, replace=False)
+        with _turn(folders.runs_dir):
+            new += _stored(records[start : start + CHUNK], warehouse, folders, replace=False)
     return new
 
 
@@ -172,27 +174,42 @@ def _differs(record: RunRecord, folder: RunFolder) -> bool:
     return (record.result, record.workload) != (stored.result, stored.workload) or record.run.spec != stored.run.spec
 
 
-def _stored(records: Sequence[RunRecord], warehouse: Warehouse, runs_dir: Path, replace: bool) -> list[str]:
+def _stored(records: Sequence[RunRecord], warehouse: Warehouse, folders: RunFolders, replace: bool) -> list[str]:
     """The ids of the stored runs. The folder of a run that another machine has stored meanwhile is removed again."""
-    folders = {record.run.run_id: RunFolder(runs_dir / record.run.run_id).path for record in records}
-    ours = {run_id for run_id, folder in folders.items() if not folder.exists()}
-    written = [_written(record, runs_dir) for record in records]
+    paths = {record.run.run_id: folders.path(record.run.run_id).path for record in records}
+    ours = {run_id for run_id, path in paths.items() if not path.exists()}
+    written = _all_written(records, folders)
     if replace:
         warehouse.record_many(written)
-        return list(folders)
+        return list(paths)
     new = warehouse.imports.add(written)
     for run_id in ours - new:
-        shutil.rmtree(folders[run_id])
-    return [run_id for run_id in folders if run_id in new]
+        shutil.rmtree(paths[run_id])
+    return [run_id for run_id in paths if run_id in new]
 
 
 def _with_id(record: RunRecord, run_id: str) -> RunRecord:
     return replace_in(record, run=replace_in(record.run, run_id=run_id)) if run_id else record
 
 
-def _written(record: RunRecord, runs_dir: Path) -> RunRecord:
+def _all_written(records: Sequence[RunRecord], folders: RunFolders) -> list[RunRecord]:
+    """Write records to their folders, and publish these."""
+    if not folders.are_published:
+        return [_written(record, folders.path(record.run.run_id)) for record in records]
+
+    def publish(record: RunRecord) -> RunRecord:
+        run_id = record.run.run_id
+        return folders.update(run_id, lambda: _written(record, folders.path(run_id)))
+
+    written = [result for _, result in at_once(publish, records)]
+    for result in written:
+        if isinstance(result, Exception):
+            raise result
+    return [result for result in written if isinstance(result, RunRecord)]
+
+
+def _written(record: RunRecord, folder: RunFolder) -> RunRecord:
     """Write a record to its folder; an existing system description is kept."""
-    folder = RunFolder(runs_dir / record.run.run_id)
     write_record(record, folder.record, folder.metrics, folder.events)
     described = read_stated(folder.path)
     if record.described and described is None:

@@ -41,7 +41,7 @@ from aisbench_core.model import Actor, Clock, RunRecord
 from aisbench_core.private_files import require_writable, write_whole
 from aisbench_core.regions import Regions
 from aisbench_core.results.record import read_record
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.imported import ID, Import
@@ -64,6 +64,7 @@ class ResultImport:
     def __init__(
         self,
         settings: Settings,
+        folders: RunFolders,
         warehouse: Warehouse,
         workloads: Workloads,
         regions: Regions,
@@ -73,6 +74,7 @@ class ResultImport:
     ) -> None:
         """`connect`: for directories in OBS."""
         self._settings = settings
+        self._folders = folders
         self._warehouse = warehouse
         self._workloads = workloads
         self._regions = regions
@@ -204,7 +206,7 @@ class ResultImport:
             return records.record_of(result, choices, catalogue, actor.name, now)
 
         with self._operations.started(actor.name):
-            return saving.save(results, record, self._warehouse, self._settings.runs_dir, on_progress, choices.replace)
+            return saving.save(results, record, self._warehouse, self._folders, on_progress, choices.replace)
 
     @permitted
     def preview_merge(self, database: Path, actor: Actor) -> MergeCounts:  # noqa: ARG002  # the guard reads it
@@ -226,7 +228,7 @@ class ResultImport:
 
     def record(self, run_id: str) -> RunRecord:
         """The record of a run, launched or imported. Raises ResultError if its folder is unreadable."""
-        folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
+        folder = self._folders.read(run_id)
         return read_record(folder.record, folder.metrics, folder.events)
 
     @permitted
@@ -235,7 +237,7 @@ class ResultImport:
         require_writable(self._settings.data_dir)
         log_change(actor, "add the demo history")
         records = list(demo.demo_records(self._workloads, actor.name, self._clock()))
-        return len(saving.save_records(records, self._warehouse, self._settings.runs_dir))
+        return len(saving.save_records(records, self._warehouse, self._folders))
 
     # --- undoing -------------------------------------------------------------------------------
 
@@ -266,9 +268,12 @@ class ResultImport:
         # Folders first: after an interruption the import is still listed, and can be undone again.
         with full_disks_named():
             for run_id in run_ids:
-                folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
-                if folder.path.exists() and not folder.launch.exists():  # it may have been launched here
+                folder = self._folders.path(run_id)
+                if folder.launch.exists() or self._folders.has(folder.path.name, folder.launch.name):
+                    continue  # it was launched, and not only imported
+                if folder.path.exists():
                     shutil.rmtree(folder.path)
+                self._folders.remove_run(folder.path.name)
         forget_runs(self._settings.merged_dir, run_ids)
         return self._warehouse.imports.forget(one.at, keep_remarks=keep_remarks)
 

@@ -19,7 +19,6 @@ from aisbench_core.reproducing.values import Aspect, Original, Repeated, Reprodu
 from aisbench_core.running.code import files_beside, read_code
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_files import LaunchFacts, read_facts
-from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.runs import Runs
 from aisbench_core.settings import Profile, Settings
 from aisbench_core.statistics.summary import prediction_interval
@@ -198,7 +197,7 @@ class Reproductions:
 
     def _facts(self, run_id: str) -> LaunchFacts | None:
         try:
-            return read_facts(RunFolder(self.settings.runs_dir / Path(run_id).name).launch)
+            return read_facts(self.runs.folders.read(run_id).launch)
         except AisbenchError:  # imported, or launched on another machine
             return None
 

@@ -38,6 +38,8 @@ from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.logs import LogPace
+from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.following import FollowedFolders
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.runs import Launches
 from aisbench_core.running.stall_guard import StallGuard
@@ -88,6 +90,7 @@ class Following:
     watches: WatchLedger
     workloads: Workloads
     launches: Launches
+    folders: RunFolders
     secrets: JobSecrets
     connect: Connect
     record: Callable[[RunRecord], None]
@@ -139,6 +142,7 @@ class Follower:
         self._collecting = Collecting(
             settings, ledger, connect, parts.record, clock, parts.secrets, progress, parts.diagnose
         )
+        self._folders = FollowedFolders(parts.folders)
         self._admit = parts.admission()
         self._schedule = parts.schedule
         self._notify = parts.notify
@@ -277,7 +281,7 @@ class Follower:
         """Execute the step of the run's state and store the outcome; `status` is the job's, if it was polled."""
         try:
             with self._steps.errors_masked(run), full_disks_named():
-                after = self._step(run, status)
+                after = self._folders.step(run, partial(self._step, run, status))
         except StaleRun:
             return  # somebody else moved the run, and that counts
         except (CloudUnavailable, DiskError, WarehouseError) as error:

@@ -36,6 +36,8 @@ from aisbench_core.results.record import (
 from aisbench_core.running import logs, run_paths
 from aisbench_core.running.job_watch import read_details
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.step_files import read_rates
 from aisbench_core.settings import Profile
@@ -77,7 +79,7 @@ def read_facts(file: Path) -> LaunchFacts:
 class RunFiles:
     """The folders of all runs. Every method about one run raises RunNotFound."""
 
-    runs_dir: Path
+    folders: RunFolders
     ledger: Ledger
     curve_reader: CurveReader = field(default_factory=CurveReader)
     # Whole ids that the ledger has: it never forgets a run, and pages ask for the same one many times a second.
@@ -85,20 +87,20 @@ class RunFiles:
 
     def nodes(self, run_id: str) -> list[int]:
         """The nodes that have a log."""
-        return logs.nodes(self._folder(run_id))
+        return logs.nodes(self._folder(run_id, FolderPart.LOGS))
 
     def log_files(self, run_id: str) -> dict[int, Path]:
         """The log of each node that has one."""
-        folder = self._folder(run_id)
+        folder = self._folder(run_id, FolderPart.LOGS)
         return {node: folder.log(node) for node in logs.nodes(folder)}
 
     def log_tail(self, run_id: str, node: int, lines: int = 200) -> str:
         """The last lines of a node's log."""
-        return logs.tail(self._folder(run_id).log(node), lines)
+        return logs.tail(self._folder(run_id, FolderPart.LOGS).log(node), lines)
 
     def log_read(self, run_id: str, node: int, start: int) -> tuple[str, int]:
         """A node's log from byte `start` on (at most 1 MB), and the offset of the next read."""
-        return logs.read(self._folder(run_id).log(node), start)
+        return logs.read(self._folder(run_id, FolderPart.LOGS).log(node), start)
 
     def training_points(self, run_id: str) -> list[TrainingPoint]:
         """What the log said of the training so far."""
@@ -141,15 +143,15 @@ class RunFiles:
 
     def curves(self, run_id: str) -> RunCurves:
         """The curves of the event files so far."""
-        return self.curve_reader.read(self._folder(run_id).summaries)
+        return self.curve_reader.read(self._folder(run_id, FolderPart.SUMMARIES).summaries)
 
     def scalars(self, run_id: str) -> Iterator[tuple[str, Scalar]]:
         """Every scalar of the event files, with its directory, one after the other."""
-        return iter_scalars(self._folder(run_id).summaries)
+        return iter_scalars(self._folder(run_id, FolderPart.SUMMARIES).summaries)
 
     def summaries(self, run_id: str) -> Path:
         """The folder of the event files, whether there are any or not."""
-        return self._folder(run_id).summaries
+        return self._folder(run_id, FolderPart.SUMMARIES).summaries
 
     def record(self, run_id: str) -> RunRecord | None:
         """The run's record, or None before it was collected. Raises ResultError when the files are damaged."""
@@ -161,8 +163,17 @@ class RunFiles:
     def records(self, unread: Unread | None = None) -> Iterator[RunRecord]:
         """Every record under data/runs/, by run id; no ledger is needed, so the warehouse survives a lost one.
 
-        `unread` is called with the folder and the error of each damaged one; without it, ResultError is raised."""
-        for path in sorted(self.runs_dir.glob("*/record.json")):
+        `unread` is called with the folder and the error of each damaged one; without it, ResultError is raised. Where
+        folders are published, all of them are fetched first; raises CloudError and ConfigError then."""
+        damaged_runs = set()
+        for run_id, error in self.folders.fetch_all():
+            if unread is None:
+                raise error
+            unread(run_id, error)
+            damaged_runs.add(run_id)
+        for path in sorted(self.folders.runs_dir.glob("*/record.json")):
+            if path.parent.name in damaged_runs:
+                continue
             try:
                 yield _record(RunFolder(path.parent))
             except ResultError as error:
@@ -170,17 +181,24 @@ class RunFiles:
                     raise
                 unread(path.parent.name, error)
 
-    def _folder(self, run_id: str) -> RunFolder:
+    def problem(self, run_id: str) -> Message | None:
+        """Why the files here of a run may be old or incomplete; None while nothing is wrong."""
+        return self.folders.problem(self._name(run_id))
+
+    def _folder(self, run_id: str, part: FolderPart = FolderPart.RECORD) -> RunFolder:
+        return self.folders.read(self._name(run_id), part)
+
+    def _name(self, run_id: str) -> str:
         if run_id in self._known:
-            return RunFolder(self.runs_dir / run_id)
+            return run_id
         try:
             name = self.ledger.get(run_id).run_id
             self._known.add(name)
         except DamagedLedger:
-            if not (self.runs_dir / Path(run_id).name).is_dir():
+            if not self.folders.path(run_id).path.is_dir():
                 raise
             name = run_id
-        return RunFolder(self.runs_dir / Path(name).name)
+        return Path(name).name
 
 
 def _state_of(file: Path) -> tuple[int, int, int] | None:

@@ -12,7 +12,7 @@ from aisbench_core.access.server_files import require_open_files
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import note_values
-from aisbench_core.errors import Problem, SpecError, StaleRun, full_disks_named
+from aisbench_core.errors import AisbenchError, Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import (
     Actor,
@@ -44,6 +44,8 @@ from aisbench_core.running import run_paths
 from aisbench_core.running.budgets.holds import launch_check
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_limits import LaunchLimits
+from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.removals import read_removals, removal_of
 from aisbench_core.running.run_files import LaunchFacts, write_facts
 from aisbench_core.running.run_paths import RunFolder
@@ -63,7 +65,7 @@ class Launches:
     A folder is marked as unfinished until its run is in the ledger; `is_run`: whether a run's id is in there."""
 
     markers: Path
-    runs: Path
+    folders: RunFolders
     is_run: Callable[[str], bool]
 
     @contextmanager
@@ -87,7 +89,11 @@ class Launches:
 
     def _end(self, marker: Path, run_id: str) -> None:
         if not self.is_run(run_id):
-            shutil.rmtree(self.runs / run_id, ignore_errors=True)
+            shutil.rmtree(self.folders.path(run_id).path, ignore_errors=True)
+            try:
+                self.folders.remove_run(run_id)
+            except AisbenchError:  # the next launch tries again
+                return
         marker.unlink(missing_ok=True)
 
 
@@ -99,6 +105,7 @@ class Runs:
 
     settings: Settings
     ledger: Ledger
+    folders: RunFolders
     workloads: Workloads
     regions: Regions
     launches: Launches
@@ -128,13 +135,16 @@ class Runs:
 
     @permitted
     def create(self, spec: RunSpec, profile: Profile, actor: Actor, store: Store, reproduces: str = "") -> Run:
-        """Create a run's folder, then store the run. The spec must have passed preflight."""
+        """Create and publish a run's folder, then store the run. The spec must have passed preflight.
+
+        Raises CloudError and ConfigError where run folders are published, and cannot be."""
         require_writable(self.settings.data_dir)
         now = self.clock()
         run = _new_run(spec, profile, actor, now)
         with full_disks_named(), self.launches.unfinished(run.run_id):
             self._write_facts(run, profile, reproduces)
             message = _launched(run, self.describe_system(run), reproduces)
+            self.folders.publish(run.run_id)
             return store(run, Event.by(actor, run.run_id, now, message))
 
     @permitted_for(lambda self, run_id, **_: self.ledger.get(run_id).created_by)
@@ -196,7 +206,7 @@ class Runs:
 
     def _write_facts(self, run: Run, profile: Profile, reproduces: str) -> None:
         """Store the facts of workload and region as they are now, and the spec."""
-        folder = self.folder(run)
+        folder = self.folders.path(run.run_id)
         workload = self.workloads.get(run.spec.workload)
         offered = self.regions.flavors_if_reachable(profile.name)
         flavor = next((flavor for flavor in offered if flavor.flavor_id == run.spec.flavor), None)
@@ -218,8 +228,12 @@ class Runs:
         return (*of_console, *self.settings.shared_code)
 
     def folder(self, run: Run) -> RunFolder:
-        """The run's folder on this machine."""
-        return RunFolder(self.settings.runs_dir / run.run_id)
+        """The run's folder, for reading what describes it."""
+        return self.folders.read(run.run_id)
+
+    def folder_with_logs(self, run: Run) -> RunFolder:
+        """The run's folder, for reading its logs."""
+        return self.folders.read(run.run_id, FolderPart.LOGS)
 
 
 def _launched(run: Run, described: int, reproduces: str) -> Message:

@@ -163,7 +163,7 @@ class Admitting:
     def _stop_trials(self, series: Series) -> None:
         snapshot = SeriesSnapshot.of(self.ledger, series, self.clock())
         actor = local_actor(series.created_by, WayIn.FOLLOWER)
-        for run, reason in hopeless(snapshot, partial(self.results, snapshot), self.runs.folder):
+        for run, reason in hopeless(snapshot, partial(self.results, snapshot), self.runs.folder_with_logs):
             self.runs.stop_early(run.run_id, reason, actor)
 
     def _is_held(self, snapshot: SeriesSnapshot) -> bool:

@@ -27,8 +27,18 @@ from aisbench_core.model import (
     stated_of,
 )
 from aisbench_core.private_files import require_writable
-from aisbench_core.results.record import file_text, read_outline, read_record, read_stated, write_record, write_stated
+from aisbench_core.results.record import (
+    SYSTEM_FILE,
+    TESTER_FILE,
+    file_text,
+    read_outline,
+    read_record,
+    read_stated,
+    write_record,
+    write_stated,
+)
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings, load_profile
@@ -57,10 +67,18 @@ OF_EACH_RUN = (
 class Systems:
     """The system descriptions of this console. Thread-safe."""
 
-    def __init__(self, settings: Settings, ledger: Ledger, record: Callable[[RunRecord], None], clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        folders: RunFolders,
+        record: Callable[[RunRecord], None],
+        clock: Clock,
+    ) -> None:
         """`record` stores a run in the warehouse; it is idempotent."""
         self._settings = settings
         self._ledger = ledger
+        self._folders = folders
         self._record = record
         self._clock = clock
 
@@ -75,13 +93,15 @@ class Systems:
 
         Raises SpecError with a problem for each invalid field; nothing is changed then."""
         require_writable(self._settings.data_dir)
-        folder = self._folder(where)
-        before = read_stated(folder) or Stated()
-        after = _changed(before, changes, is_template=isinstance(where, SystemTemplate))
-        note_values(*({name: one.values.get(name, "") for name in changes} for one in (before, after)))
-        write_stated(after, folder)
-        if isinstance(where, str):
-            self._record_change(self._run(where), before, after, actor)
+        if isinstance(where, SystemTemplate):
+            self._state(self._folder(where), changes, is_template=True)
+            return self.of(where)
+        run = self._run(where)
+        folder = self._folders.path(run.run_id).path
+        before, after = self._folders.update(run.run_id, lambda: self._state(folder, changes, is_template=False))
+        gone = [name for name in (SYSTEM_FILE, TESTER_FILE) if not (folder / name).exists()]
+        self._folders.remove(run.run_id, gone)
+        self._record_change(run, before, after, actor)
         return self.of(where)
 
     def read(self, files: Sequence[ConfigFile]) -> StatedFields:
@@ -110,7 +130,7 @@ class Systems:
         """Copy the templates of its profile and flavor to a new run; returns the number of fields."""
         values = self.template_for(run.profile, run.spec)
         if values:
-            write_stated(stated_of(values), self._run_folder(run).path)
+            write_stated(stated_of(values), self._folders.path(run.run_id).path)
         return len(values)
 
     def template_for(self, profile: str, spec: RunSpec) -> dict[str, str | int]:
@@ -127,6 +147,14 @@ class Systems:
         both = (("system.json", SYSTEM_FIELDS), ("config.json", TESTER_FIELDS))
         return {name: file_text(merged, fields, whole=True) for name, fields in both}
 
+    def _state(self, folder: Path, changes: Mapping[str, Value], *, is_template: bool) -> tuple[Stated, Stated]:
+        """What was stated before, and what is now."""
+        before = read_stated(folder) or Stated()
+        after = _changed(before, changes, is_template=is_template)
+        note_values(*({name: one.values.get(name, "") for name in changes} for one in (before, after)))
+        write_stated(after, folder)
+        return before, after
+
     def _record_change(self, run: Run, before: Stated, after: Stated, actor: Actor) -> None:
         """Log the change as an event and update the run's record, if it has one."""
         names = [name for name in FIELDS if before.values.get(name) != after.values.get(name)]
@@ -134,13 +162,20 @@ class Systems:
         events = [Event.by(actor, run.run_id, self._clock(), message)] if names else []
         for event in events:
             self._ledger.note(event)
-        folder = self._run_folder(run)
-        if folder.record.exists():
-            record = read_record(folder.record, folder.metrics, folder.events)
-            if run.state.is_terminal:  # until then collecting writes these files
-                record = replace(record, events=(*record.events, *events))
-                write_record(record, folder.record, folder.metrics, folder.events)
+        record = self._folders.update(run.run_id, lambda: self._with_events(run, events))
+        if record is not None:
             self._record(replace(record, described=after))
+
+    def _with_events(self, run: Run, events: Sequence[Event]) -> RunRecord | None:
+        """Add events to the run's record, if it has one."""
+        folder = self._folders.path(run.run_id)
+        if not folder.record.exists():
+            return None
+        record = read_record(folder.record, folder.metrics, folder.events)
+        if run.state.is_terminal:  # until then collecting writes these files
+            record = replace(record, events=(*record.events, *events))
+            write_record(record, folder.record, folder.metrics, folder.events)
+        return record
 
     def _from_job(self, run: Run) -> Stated:
         folder = self._run_folder(run)
@@ -163,13 +198,13 @@ class Systems:
         try:
             return self._ledger.get(run_id)
         except (RunNotFound, DamagedLedger):
-            folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
+            folder = self._folders.read(run_id)
             if not folder.record.exists():
                 raise
             return read_outline(folder.record).run
 
     def _run_folder(self, run: Run) -> RunFolder:
-        return RunFolder(self._settings.runs_dir / run.run_id)
+        return self._folders.read(run.run_id)
 
     def _template_folder(self, template: SystemTemplate) -> Path:
         name = f"flavor-{quote(template.flavor, safe='')}" if template.flavor else "any-flavor"

@@ -13,6 +13,7 @@ import pytest
 
 from aisbench_core.data_folder import open_paths
 from aisbench_core.errors import DiskError
+from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.runs import Launches
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import open_core
@@ -183,7 +184,7 @@ def test_a_launch_on_a_full_disk_leaves_no_folder(shell: CommandLine) -> None:
 
 
 def die_while_launching(folder: Path, run_id: str) -> None:
-    launches = Launches(folder / "launching", folder / "runs", lambda _: False)
+    launches = Launches(folder / "launching", RunFolders(folder / "runs"), lambda _: False)
     with launches.unfinished(run_id):
         (folder / "runs" / run_id).mkdir(parents=True)
         (folder / "runs" / run_id / "launch.json").write_text("{", "utf-8")

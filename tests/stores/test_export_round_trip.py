@@ -18,6 +18,7 @@ from aisbench_core.importing.records import Catalogue, record_of
 from aisbench_core.importing.saving import save
 from aisbench_core.model import Mode, RunRecord, RunState, stated_of
 from aisbench_core.results.record import read_record
+from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Export, Warehouse
@@ -56,7 +57,7 @@ class Console:
             return record_of(found, Choices(), catalogue, "importer", NOW)
 
         found = [each for each in read_stream(io.BytesIO(content), name) if isinstance(each, ParsedResult)]
-        return save(found, record, self.warehouse, self.runs)
+        return save(found, record, self.warehouse, RunFolders(self.runs))
 
 
 def rows(content: bytes) -> list[dict[str, str]]:

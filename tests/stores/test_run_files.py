@@ -6,13 +6,14 @@ import pytest
 
 from aisbench_core.errors import RunNotFound
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.run_files import RunFiles
 from tests import records as a
 
 
 def test_the_ledger_is_read_once_for_the_files_of_a_run(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.sqlite3")
-    files = RunFiles(tmp_path / "runs", ledger)
+    files = RunFiles(RunFolders(tmp_path / "runs"), ledger)
     ledger.add(a.run("r-1"))
     log = tmp_path / "runs" / "r-1" / "logs" / "worker-0.log"
     log.parent.mkdir(parents=True)

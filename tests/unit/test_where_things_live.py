@@ -35,6 +35,8 @@ SQL_PLACES = (
     "aisbench_core/running/ledger_tokens.py",
     "aisbench_core/running/ledger_limits.py",
     "aisbench_core/running/ledger_watches.py",
+    "aisbench_core/running/publishing/ledger.py",
+    "aisbench_core/running/publishing/parts.py",
     "aisbench_core/running/stores",
     "aisbench_core/backups/ledger_copies.py",
     "aisbench_core/accounts",

@@ -1,0 +1,215 @@
+"""Where run folders are: on this machine only, or published on OBS, with the folder here as a copy.
+
+Readers name what they need, and get a folder that was brought up to date at most REFRESH_SECONDS ago; without a
+connection they get what is here, and `problem` says why it may be old. Writers change the folder, then publish."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from time import monotonic
+from typing import TypeVar
+
+from aisbench_core.errors import AisbenchError, CloudUnavailable, ResultError
+from aisbench_core.messages import Message
+from aisbench_core.running.publishing.ledger import RUNS_AT_ONCE, StaleFile
+from aisbench_core.running.publishing.parts import FolderPart
+from aisbench_core.running.publishing.pieces import PublishedFile
+from aisbench_core.running.publishing.published import TURN_SECONDS, PublishedFiles
+from aisbench_core.running.publishing.transfers import at_once
+from aisbench_core.running.run_paths import RunFolder
+
+REFRESH_SECONDS = 2.0
+# While OBS does not answer, pages wait for it only once in so long.
+PAUSE_SECONDS = 15.0
+WRITE_TRIES = 8
+REMEMBERED = 5000
+
+T = TypeVar("T")
+
+
+class RunFolders:
+    """The folders of all runs. Threads may share it."""
+
+    def __init__(self, runs_dir: Path, published: PublishedFiles | None = None) -> None:
+        self.runs_dir = runs_dir
+        self._published = published
+        self._fresh: OrderedDict[tuple[str, FolderPart], float] = OrderedDict()
+        self._problems: OrderedDict[str, Message] = OrderedDict()
+        self._unreachable: tuple[float, Message] | None = None
+        self._guard = threading.Lock()
+
+    @property
+    def are_published(self) -> bool:
+        """Whether the folders here are copies of published ones."""
+        return self._published is not None
+
+    def path(self, run_id: str) -> RunFolder:
+        """A run's folder as it is here."""
+        return RunFolder(self.runs_dir / Path(run_id).name)
+
+    def read(self, run_id: str, *parts: FolderPart) -> RunFolder:
+        """A run's folder for reading these parts of it (without any: what describes the run)."""
+        for part in parts or (FolderPart.RECORD,):
+            self.refresh([Path(run_id).name], part)
+        return self.path(run_id)
+
+    def refresh(self, run_ids: Collection[str], part: FolderPart) -> None:
+        """Bring a part of these runs' folders up to date, unless that was done just now; one query for all of them.
+
+        Errors of fetching become a `problem`; errors of the ledger are raised."""
+        if self._published is None:
+            return
+        due = [run_id for run_id in dict.fromkeys(run_ids) if self._is_due(run_id, part)]
+        for begin in range(0, len(due), RUNS_AT_ONCE):
+            batch = due[begin : begin + RUNS_AT_ONCE]
+            rows = self._published.rows.of(batch, part)
+            for run_id in batch:
+                self._refresh(self._published, run_id, rows.get(run_id, []), part)
+
+    def problem(self, run_id: str) -> Message | None:
+        """Why what is here of a run may be old or incomplete; None while nothing is wrong."""
+        with self._guard:
+            return self._problems.get(run_id)
+
+    def fetch(self, run_id: str, part: FolderPart = FolderPart.ALL, *, theirs: bool = False) -> list[ResultError]:
+        """Bring a part of a run's folder up to date now; returns the errors of damaged files.
+
+        `theirs`: files that were changed here and not published are replaced. Raises CloudError and ConfigError."""
+        if self._published is None:
+            return []
+        rows = self._published.rows.of([run_id], part).get(run_id, [])
+        errors = self._published.fetch(run_id, rows, part, theirs=theirs)
+        for error in errors:
+            if not isinstance(error, ResultError):
+                raise error
+        return [error for error in errors if isinstance(error, ResultError)]
+
+    def fetch_all(self) -> Iterator[tuple[str, ResultError]]:
+        """Bring what describes each published run up to date, also of runs that only the bucket has; yields what is
+        damaged. Raises CloudError and ConfigError."""
+        if self._published is None:
+            return
+        published = self._published
+        published.find()
+        for page in published.rows.pages():
+            rows = published.rows.of(page, FolderPart.RECORD)
+
+            def fetch(run_id: str, rows: dict[str, list[PublishedFile]] = rows) -> list[Exception]:
+                return published.fetch(run_id, rows.get(run_id, []), FolderPart.RECORD)
+
+            for run_id, errors in at_once(fetch, page):
+                for error in errors if isinstance(errors, list) else [errors]:
+                    if not isinstance(error, ResultError):
+                        raise error
+                    yield run_id, error
+
+    def publish(self, run_id: str) -> None:
+        """Publish what was changed here. Raises StaleFile, CloudError and ConfigError; it can be repeated."""
+        if self._published is not None:
+            self._published.send(run_id)
+
+    def update(self, run_id: str, write: Callable[[], T]) -> T:
+        """Change files that describe a run by `write`, on what is published now, and publish them.
+
+        `write` is called again if somebody else published another version meanwhile. Raises CloudError and ConfigError:
+        what was written stays here then, and is published with the next change."""
+        published = self._published
+        if published is None:
+            return write()
+        self.require_access()
+        with published.locks.turn(run_id, TURN_SECONDS):
+            for attempt in range(WRITE_TRIES):
+                damaged = self.fetch(run_id, FolderPart.RECORD, theirs=attempt > 0)
+                if damaged:
+                    raise damaged[0]
+                result = write()
+                try:
+                    published.send(run_id, self._names(run_id))
+                except StaleFile:
+                    continue
+                return result
+        raise StaleFile(Message("run {run_id} changes too often", run_id=run_id), Message("try again"))
+
+    def remove(self, run_id: str, names: Collection[str]) -> None:
+        """Remove files of a run that were removed here. Raises CloudError."""
+        if self._published is not None and names:
+            self._published.remove(run_id, names)
+
+    def remove_run(self, run_id: str) -> None:
+        """Remove everything that is published of a run. Raises CloudError."""
+        if self._published is not None:
+            self._published.remove_run(run_id)
+
+    def clear(self, run_id: str) -> None:
+        """Delete what killed writers left on OBS of a run that has ended. Raises CloudError."""
+        if self._published is not None:
+            self._published.clear(run_id)
+
+    def removable(self, run_id: str, is_part: Callable[[str], bool]) -> dict[str, int]:
+        """Published files, by name with their bytes, that are part of something."""
+        if self._published is None:
+            return {}
+        return {
+            file.name: file.size for file in self._published.rows.of([run_id]).get(run_id, []) if is_part(file.name)
+        }
+
+    def has(self, run_id: str, name: str) -> bool:
+        """Whether this file of a run is published."""
+        return bool(self.removable(run_id, lambda each: each == name))
+
+    def require_access(self) -> None:
+        """Raises ConfigError, before anything is changed, where folders are published and there are no keys for it."""
+        if self._published is not None:
+            self._published.objects()
+
+    def versions(self, run_id: str) -> dict[str, int]:
+        """The published version of each file that describes a run."""
+        if self._published is None:
+            return {}
+        rows = self._published.rows.of([run_id], FolderPart.RECORD).get(run_id, [])
+        return {file.name: file.version for file in rows}
+
+    def check(self) -> None:
+        """Whether files can be published. Raises CloudError and ConfigError."""
+        if self._published is not None:
+            self._published.check()
+
+    def _names(self, run_id: str) -> list[str]:
+        """The files here that describe a run."""
+        folder = self.path(run_id).path
+        files = [file for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
+        return [file.name for file in files if not file.name.startswith(".")]
+
+    def _is_due(self, run_id: str, part: FolderPart) -> bool:
+        now = monotonic()
+        with self._guard:
+            if self._unreachable and now - self._unreachable[0] < PAUSE_SECONDS:
+                self._note(run_id, self._unreachable[1])
+                return False
+            last = self._fresh.get((run_id, part))
+            if last is not None and now - last < REFRESH_SECONDS:
+                return False
+            self._fresh[run_id, part] = now
+            self._fresh.move_to_end((run_id, part))
+            while len(self._fresh) > REMEMBERED:
+                self._fresh.popitem(last=False)
+            return True
+
+    def _refresh(self, published: PublishedFiles, run_id: str, rows: list[PublishedFile], part: FolderPart) -> None:
+        errors = published.fetch(run_id, rows, part, wait=False)
+        with self._guard:
+            if not errors:
+                self._unreachable = None
+                self._problems.pop(run_id, None)
+            for error in errors[:1]:
+                if not isinstance(error, AisbenchError):
+                    raise error
+                if isinstance(error, CloudUnavailable):
+                    self._unreachable = monotonic(), error.sentence
+                self._note(run_id, error.sentence)
+
+    def _note(self, run_id: str, problem: Message) -> None:
+        self._problems[run_id] = problem
+        while len(self._problems) > REMEMBERED:
+            self._problems.popitem(last=False)

@@ -1,0 +1,40 @@
+"""Parts of a run's folder that are fetched by themselves: a list of runs needs no logs."""
+
+from enum import StrEnum
+
+
+class FolderPart(StrEnum):
+    """Which files: all of them, those that describe the run, those of people, or those in a directory."""
+
+    ALL = "all"
+    RECORD = "record"
+    NOTES = "remarks.jsonl"
+    REMOVALS = "removals.jsonl"
+    LOGS = "logs/"
+    STEPS = "steps/"
+    SUMMARIES = "summaries/"
+
+    def holds(self, name: str) -> bool:
+        """Whether a file is in it, by its path below the run's folder."""
+        match self:
+            case FolderPart.ALL:
+                return True
+            case FolderPart.RECORD:
+                return "/" not in name
+            case FolderPart.NOTES | FolderPart.REMOVALS:
+                return name == self
+            case _:
+                return name.startswith(self)
+
+    @property
+    def condition(self) -> tuple[str, list[object]]:
+        """The same in SQL, with its values."""
+        match self:
+            case FolderPart.ALL:
+                return "1 = 1", []
+            case FolderPart.RECORD:
+                return "instr(name, '/') = 0", []
+            case FolderPart.NOTES | FolderPart.REMOVALS:
+                return "name = ?", [str(self)]
+            case _:
+                return "substr(name, 1, ?) = ?", [len(self), str(self)]

@@ -1,0 +1,175 @@
+"""Consoles and followers of two machines that share a ledger and a bucket, but no file system."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.cloud.ports import ObjectStat
+from aisbench_core.model import Run, RunState
+from aisbench_core.settings import Settings
+from aisbench_core.wiring import Clouds, Core, open_core
+from tests.actors import TESTER, named
+from tests.flow.command_line import CommandLine
+from tests.flow.following import GOOD, PERSON, SPEC
+from tests.flow.killable import Killable
+from tests.flow.trouble import jobs_named
+from tests.postgres_server import PASSWORD, PostgresServer
+from tests.sandbox_process import SandboxProcess
+from tests.team_ledger import PASSWORD_VARIABLE, url_of
+
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
+
+SECONDS = 60.0
+
+
+class Machine:
+    """A data folder of its own, a shell and a console on it, and a follower that can be killed."""
+
+    def __init__(self, folder: Path, sandbox: SandboxProcess, ledger: str) -> None:
+        self.shell = CommandLine(folder, sandbox)
+        run_folders = f"obs://{sandbox.bucket}/team"
+        self.shell.environment |= {
+            "AISBENCH_LEDGER": ledger,
+            PASSWORD_VARIABLE: PASSWORD,
+            "AISBENCH_RUN_FOLDERS": run_folders,
+        }
+        settings = Settings(data_dir=folder, profile="lab", ledger=ledger, run_folders=run_folders)
+        self.core: Core = open_core(settings)
+        self.follower = Killable(self.shell, self.core)
+
+    def log(self, run: Run) -> str:
+        """The log as its page shows it."""
+        return self.core.files.log_tail(run.run_id, 0)
+
+
+@pytest.fixture
+def machine(
+    tmp_path: Path, sandbox: SandboxProcess, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], Machine]]:
+    """Makes machines by name."""
+    monkeypatch.setenv(PASSWORD_VARIABLE, PASSWORD)
+    postgres.create("machines")
+    made: list[Machine] = []
+
+    def make(name: str) -> Machine:
+        made.append(Machine(tmp_path / name / "data", sandbox, url_of(postgres, "machines")))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.follower.kill()
+        one.shell.end()
+    postgres.drop("machines")
+
+
+def wait(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {SECONDS} s in vain for: {what}"
+        time.sleep(0.05)
+
+
+def test_a_run_launched_on_one_machine_and_followed_by_another_is_whole_on_both(
+    machine: Callable[[str], Machine], sandbox: SandboxProcess
+) -> None:
+    a, b = machine("a"), machine("b")
+    sandbox.script(by="hold", outputs=GOOD, log="step 1\n")
+    b.follower.start()
+
+    run = a.core.runs.launch(SPEC, "lab", named(PERSON))
+    wait(lambda: a.core.ledger.get(run.run_id).state is RunState.RUNNING, "the run to run")
+    wait(lambda: "step 1" in a.log(run), "the log on the other machine, while the job runs")
+    wait(lambda: a.core.files.job(run.run_id).events, "what the platform says of the job there")
+    a.core.annotations.note(run.run_id, "seen from A", TESTER, None)
+    a.core.annotations.rename(run.run_id, "of machine A", TESTER)
+    wait(lambda: b.core.annotations.of(run.run_id).note == "seen from A", "the note on B")
+
+    b.follower.kill()
+    a.follower.start()
+    b.core.annotations.tag(run.run_id, ["from-b"], [], TESTER)
+    sandbox.advance(a.core.ledger.get(run.run_id).job_id)
+    wait(lambda: not a.core.ledger.active(), "the run to end")
+
+    assert a.core.ledger.get(run.run_id).state is RunState.COMPLETED
+    assert len(jobs_named(sandbox, run.job_name)) == 1
+    on_a = a.core.files.record(run.run_id)
+    wait(lambda: b.core.files.record(run.run_id), "the record on B")
+    on_b = b.core.files.record(run.run_id)
+    assert on_a == on_b
+    assert on_a
+    assert on_a.result
+    assert (on_a.remarks.name, on_a.remarks.note, on_a.remarks.tags) == ("of machine A", "seen from A", ("from-b",))
+    row = a.core.warehouse.annotations.of([run.run_id])[run.run_id]
+    assert (row.name, row.note, row.tags) == ("of machine A", "seen from A", ("from-b",))
+    assert b.shell.type("logs", run.run_id).stdout == a.shell.type("logs", run.run_id).stdout != ""
+
+
+def test_a_third_machine_rebuilds_the_warehouse_and_what_a_lost_ledger_named(
+    machine: Callable[[str], Machine], sandbox: SandboxProcess, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    a = machine("a")
+    sandbox.script(by="look", outputs=GOOD, log="step 1\n")
+    a.follower.start()
+    runs = [a.core.runs.launch(SPEC, "lab", named(PERSON)) for _ in range(2)]
+    wait(lambda: not a.core.ledger.active(), "the runs to end")
+    a.core.annotations.rename(runs[0].run_id, "renamed afterwards", TESTER)
+    board = a.shell.answer("leaderboard")
+
+    c = machine("c")
+    rebuilt = c.shell.type("warehouse", "rebuild")
+    assert (rebuilt.exit_code, rebuilt.stdout) == (0, "2 runs recorded\n")
+    assert c.shell.answer("leaderboard") == board
+    assert c.shell.answer("warehouse", "check")["damages"] == []
+
+    postgres.create("lost")
+    d = Machine(tmp_path / "d" / "data", sandbox, url_of(postgres, "lost"))
+    assert d.shell.type("warehouse", "rebuild").stdout == "2 runs recorded\n"
+    assert d.shell.answer("leaderboard") == board
+    assert d.core.annotations.of(runs[0].run_id).name == "renamed afterwards"
+    postgres.drop("lost")
+
+
+def test_cleaning_removes_objects_and_the_copies_of_other_machines(
+    machine: Callable[[str], Machine], sandbox: SandboxProcess
+) -> None:
+    a, b = machine("a"), machine("b")
+    sandbox.script(by="look", outputs=GOOD, log="step 1\n")
+    a.follower.start()
+    run = a.core.runs.launch(SPEC, "lab", named(PERSON))
+    wait(lambda: not a.core.ledger.active(), "the run to end")
+    assert b.log(run)
+
+    cleaned = b.shell.type("clean", run.run_id, "--folder", "--yes")
+
+    assert cleaned.exit_code == 0, cleaned.output
+    names = [stat.path for stat in objects_of(a, run)]
+    assert names
+    assert [name for name in names if "/logs/" in name] == []
+    wait(lambda: not a.log(run), "the log to go on A")
+    assert a.core.files.record(run.run_id)
+    assert a.core.cleaning.removals(run.run_id) == b.core.cleaning.removals(run.run_id) != ()
+
+
+def test_a_cut_from_obs_loses_nothing(machine: Callable[[str], Machine], sandbox: SandboxProcess) -> None:
+    a, b = machine("a"), machine("b")
+    sandbox.script(by="hold", outputs=GOOD, log="step 1\n")
+    b.follower.start()
+    run = a.core.runs.launch(SPEC, "lab", named(PERSON))
+    wait(lambda: "step 1" in a.log(run), "the log")
+
+    sandbox.faults(*[{"service": "obs", "path": "/team/", "status": 503}] * 500)
+    sandbox.advance(a.core.ledger.get(run.run_id).job_id)
+    wait(lambda: a.core.ledger.get(run.run_id).is_retrying, "the last step to wait for OBS")
+    assert "step 1" in a.log(run), "people see what is here"
+    sandbox.faults()
+
+    wait(lambda: not a.core.ledger.active(), "the run to end")
+    assert a.core.ledger.get(run.run_id).state is RunState.COMPLETED
+    wait(lambda: a.core.files.record(run.run_id), "its record")
+
+
+def objects_of(machine: Machine, run: Run) -> list[ObjectStat]:
+    objects = Clouds(machine.core.settings, 30.0)("lab").objects
+    return list(objects.list(f"/{machine.core.regions.profile('lab').bucket}/team/runs/{run.run_id}/"))
