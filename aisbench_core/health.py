@@ -53,15 +53,18 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class HealthChecks:
-    """Checks of this console and of the regions that it uses."""
+    """Checks of this console and of the regions that it uses.
+
+    `check_folders` writes, reads and deletes an object where run folders are published."""
 
     settings: Settings
     connect: Connect
     ledger: Ledger
+    check_folders: Callable[[], object] | None = None
 
     def check(self, profile: str = "") -> Health:
-        """Send a cheap request to both services of a profile, and measure what is stored."""
-        services = self.services(profile)
+        """Send a cheap request to both services of a profile, try to publish, and measure what is stored."""
+        services = (*self.services(profile), *self._run_folders())
         read_only = is_read_only(self.settings.data_dir)
         try:
             return Health(services, self.ledger.last_beat(), self.sizes(self.ledger.count()), read_only)
@@ -71,6 +74,11 @@ class HealthChecks:
     def services(self, profile: str = "") -> tuple[ServiceHealth, ...]:
         """Send a cheap request to both services of a profile."""
         return _services(profile or self.settings.profile, self.connect)
+
+    def _run_folders(self) -> tuple[ServiceHealth, ...]:
+        """Whether files of runs can be published, where they are."""
+        check = self.check_folders
+        return (_probe("run folders", self.settings.run_folders, check),) if check else ()
 
     def sizes(self, runs: int | None = None) -> StoredSizes:
         """What is stored; `runs`: their number, if it is known."""

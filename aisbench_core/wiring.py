@@ -55,7 +55,9 @@ from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.ledger_tokens import TokenLedger
 from aisbench_core.running.ledger_watches import WatchLedger
+from aisbench_core.running.publishing.code import LaunchedCode
 from aisbench_core.running.publishing.location import run_folders
+from aisbench_core.running.publishing.migrating import FolderPublishing
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.running.runs import Launches, Runs
 from aisbench_core.schedules.launching import ScheduledLaunches
@@ -101,20 +103,26 @@ class Core:
         self.regions = regions = Regions(settings, interactive)
         self.region_resources = RegionResources(regions, interactive)
         self.region_files = RegionFiles(interactive)
-        self.health = HealthChecks(settings, interactive, ledger)
+        self.folders = folders = run_folders(settings, ledger, interactive)
+        check_folders = folders.check if folders.are_published else None
+        self.health = HealthChecks(settings, interactive, ledger, check_folders)
         self.doctor = Doctor(
-            settings, interactive, clock, ledger=ledger.last_beat if settings.has_team_ledger else None
+            settings,
+            interactive,
+            clock,
+            ledger=ledger.last_beat if settings.has_team_ledger else None,
+            run_folders=check_folders,
         )
         self.configs = Configs(settings, workloads)
         self.packages = Packages(settings, workloads)
         self.software = SoftwarePackages(settings.software_dir)
         secrets = JobSecrets(settings)
-        self.folders = folders = run_folders(settings, ledger, interactive)
         self.preflight = preflight = Preflight(settings, workloads, regions, secrets, interactive, ledger.find)
         self.systems = Systems(settings, ledger, folders, warehouse.record, clock)
         launches = Launches(settings.data_dir / "launching", folders, ledger.has)
+        code = LaunchedCode(settings, folders, workloads, connect)
         self.runs = runs = Runs(
-            settings, ledger, folders, workloads, regions, launches, preflight, self.systems.take_over, clock
+            settings, ledger, folders, workloads, regions, launches, preflight, self.systems.take_over, code.send, clock
         )
         budgets = BudgetLedger(ledger)
         self.budgets = Budgets(budgets, clock)
@@ -146,6 +154,7 @@ class Core:
         self.storage = Storage(settings, warehouse, self.files, plans)
         self.backups = Backups(settings, warehouse, clock)
         self.ledger_copies = LedgerCopies(settings, clock)
+        self.folder_publishing = FolderPublishing(folders)
         self.rulesets = Rulesets(settings.rulesets_dir)
         self.imports = ResultImport(settings, folders, warehouse, workloads, regions, connect, self.operations, clock)
         self.clones = Clones(ledger, warehouse, workloads)

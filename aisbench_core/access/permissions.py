@@ -108,6 +108,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Audit.count": Permission("audit.count", A, "says what everybody did", is_change=False),
     "Audit.verify": Permission("audit.verify", A, "says what everybody did", is_change=False),
     "LedgerCopies.copy": Permission("ledger.copy", A, "copies everything that people did"),
+    "FolderPublishing.publish": Permission("run-folders.publish", A, "sends everybody's files"),
     "Backups.create": Permission("backup.create", A, "copies everything, keys as well"),
     "Storage.rebuild": Permission("warehouse.rebuild", A, "replaces everybody's results"),
     "Storage.move": Permission("warehouse.move", A, "copies everybody's results"),

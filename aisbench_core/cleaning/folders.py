@@ -10,6 +10,7 @@ from aisbench_core.running.run_paths import RunFolder
 RECORD = frozenset(
     {
         "cards.jsonl",
+        "code.json",
         "config.json",
         "events.jsonl",
         "job.json",

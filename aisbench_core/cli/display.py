@@ -47,6 +47,12 @@ def message(text: str) -> None:
     click.echo(visible(text), err=True)
 
 
+def warn_of_old_files(reason: str | None) -> None:
+    """Say why the files of a run that are shown may be old, if they may."""
+    if reason:
+        message(f"files of this run are those on this machine, which may be old: {reason}")
+
+
 def to_json(value: object) -> str:
     """JSON of any value of the product; times are ISO 8601 in UTC, what was not measured is null."""
     return json.dumps(value, default=_plain, ensure_ascii=False, indent=2)  # Chinese stays readable

@@ -35,6 +35,7 @@ from aisbench_core.cli.core import Invocation
 from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.ledger import commands as ledger
+from aisbench_core.cli.ledger import run_folders
 from aisbench_core.cli.logs import commands as logs
 from aisbench_core.cli.regression import commands as regression
 from aisbench_core.cli.remote import login
@@ -114,6 +115,7 @@ for _command in (
     spending.spending, budgets.budget, budgets.approve, budgets.decline,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views, backups.backup, backups.restore, ledger.ledger,
+    run_folders.run_folders,
     installation.workloads, installation.profiles, installation.health, installation.doctor, people.people, audit.audit,
     tokens.token, login.login, login.logout, login.whoami, serving.serve, api_serving.api,
 ):  # fmt: skip

@@ -89,6 +89,7 @@ def show(run_id: str, as_json: bool) -> None:
     details = _job(core, run.run_id)
     sources = (core.ledger.events(run.run_id), cloud_events(run.run_id, details), annotations.timeline(run.run_id))
     events = chronological(chain(*sources))
+    display.warn_of_old_files(core.files.problem(run.run_id))
     result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.servers(run.run_id) if result else None
     utilisation = _utilisation(core, run.run_id)

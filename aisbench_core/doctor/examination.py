@@ -20,7 +20,9 @@ PINS = HOME / "constraints.txt"
 
 
 class Doctor:
-    """Checks this machine and its connection to a profile's region. Read-only, here and in the cloud."""
+    """Checks this machine and its connection to a profile's region.
+
+    Read-only, but for an object where run folders are published: it is written, read and deleted."""
 
     def __init__(
         self,
@@ -29,8 +31,11 @@ class Doctor:
         clock: Clock,
         seconds: float = SECONDS,
         ledger: Callable[[], object] | None = None,
+        run_folders: Callable[[], object] | None = None,
     ) -> None:
-        """`seconds`: time limit for all checks together. `ledger`: reads a team's, and raises AisbenchError."""
+        """`seconds`: time limit for all checks together. `ledger` reads a team's, `run_folders` tries to publish: both
+        raise AisbenchError."""
+        self._run_folders = run_folders
         self._ledger = ledger
         self._settings = settings
         self._connect = connect
@@ -74,6 +79,7 @@ class Doctor:
             "keys": _all(machine.check_keys, self._settings, profile),
             "data": _all(machine.check_data_folder, self._settings),
             **({"ledger": _all(machine.check_ledger, self._ledger)} if self._ledger else {}),
+            **({"run_folders": _all(machine.check_run_folders, self._run_folders)} if self._run_folders else {}),
             "library": lambda: tuple(self._libraries(profile)),
             "proxy.loopback": _all(machine.check_loopback),
             "proxy.obs": _all(check_route, obs_server),

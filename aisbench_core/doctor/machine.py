@@ -102,6 +102,16 @@ def check_ledger(read: Callable[[], object]) -> Iterator[Diagnosis]:
         yield Diagnosis("ledger", State.OK, Message("the ledger in PostgreSQL answers"))
 
 
+def check_run_folders(publish: Callable[[], object]) -> Iterator[Diagnosis]:
+    """Whether files of runs can be published on OBS."""
+    try:
+        publish()
+    except AisbenchError as error:
+        yield Diagnosis("run_folders", State.FAIL, error.description, error.hint)
+    else:
+        yield Diagnosis("run_folders", State.OK, Message("an object was written to run_folders, read and deleted"))
+
+
 def check_libraries(pins: Path) -> Iterator[Diagnosis]:
     """Whether the installed libraries are the tested versions. `pins` is constraints.txt, which a wheel lacks."""
     tested = dict(_PIN.findall(pins.read_text("utf-8"))) if pins.is_file() else {}

@@ -23,6 +23,7 @@ class RunFolder:
         self.path = path
         self.spec = path / "spec.yaml"
         self.pre_start = path / "ma-pre-start.sh"  # written if the spec needs one
+        self.code = path / "code.json"  # the files of its code, if it was sent at the launch
         self.launch = path / "launch.json"  # facts of the workload and the region at launch
         self.record = path / "record.json"  # all that the warehouse stores of the run, except for samples and events
         self.result = path / "train_result_info.json"  # the block of that name

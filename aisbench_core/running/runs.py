@@ -101,7 +101,8 @@ class Launches:
 class Runs:
     """Changes of runs by people. Threads may share it; every method about one run raises RunNotFound.
 
-    `describe_system` gives a new run the system description of its profile; it returns the number of fields."""
+    `describe_system` gives a new run the system description of its profile; it returns the number of fields.
+    `send_code` sends what only this machine may have."""
 
     settings: Settings
     ledger: Ledger
@@ -111,6 +112,7 @@ class Runs:
     launches: Launches
     preflight: Preflight
     describe_system: Callable[[Run], int]
+    send_code: Callable[[Run], None]
     clock: Clock
 
     @permitted
@@ -144,6 +146,7 @@ class Runs:
         with full_disks_named(), self.launches.unfinished(run.run_id):
             self._write_facts(run, profile, reproduces)
             message = _launched(run, self.describe_system(run), reproduces)
+            self.send_code(run)
             self.folders.publish(run.run_id)
             return store(run, Event.by(actor, run.run_id, now, message))
 

@@ -41,6 +41,7 @@ from aisbench_core.running import logs, run_paths
 from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload
 from aisbench_core.running.job_watch import JobWatch
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.publishing.code import sent_code
 from aisbench_core.running.resuming import copy_left, left_files
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.stall_guard import StallGuard, stop_reason
@@ -95,14 +96,7 @@ class Steps:
     def prepare(self, run: Run) -> Run:
         """Repeat preflight, hash the code, and create the directories that the job writes to."""
         cloud = self.connect(run.profile, run.spec.api)
-        errors = [
-            joined(": ", [finding.field, finding.message])
-            for finding in preflight(
-                run.spec, cloud.profile, self.workloads, secrets=self.secrets, find_run=self.ledger.find
-            )
-            if finding.level is Level.ERROR
-        ]
-        if errors:
+        if errors := self._errors(run, cloud):
             return failed(run, joined("; ", errors))
         if run.spec.code_dir:
             run = replace(run, code_sha256=self._code(run).sha256)
@@ -110,6 +104,13 @@ class Steps:
             cloud.objects.make_directory(channel.path)
         cloud.objects.make_directory(run_paths.log_path(run, cloud.profile))
         return run.to(RunState.UPLOADING, detail="")
+
+    def _errors(self, run: Run, cloud: Cloud) -> list[Message]:
+        """What preflight finds; nothing where workload and code are those of the machine that launched the run."""
+        if sent_code(self.folder(run)):
+            return []
+        found = preflight(run.spec, cloud.profile, self.workloads, secrets=self.secrets, find_run=self.ledger.find)
+        return [joined(": ", [each.field, each.message]) for each in found if each.level is Level.ERROR]
 
     def expire(self, run: Run) -> Run:
         """End a launch that nobody approved in time."""
@@ -151,6 +152,8 @@ class Steps:
         )
 
     def _code(self, run: Run) -> CodeManifest:
+        if sent := sent_code(self.folder(run)):
+            return sent
         beside = files_beside(run.spec, self.folder(run).pre_start)
         return read_code(run.spec, self.workloads.get(run.spec.workload), beside, self.settings.shared_code)
 

@@ -1,5 +1,6 @@
 """Consoles and followers of two machines that share a ledger and a bucket, but no file system."""
 
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.ports import ObjectStat
+from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.model import Run, RunState
-from aisbench_core.settings import Settings
+from aisbench_core.settings import HOME, Settings
 from aisbench_core.wiring import Clouds, Core, open_core
 from tests.actors import TESTER, named
 from tests.flow.command_line import CommandLine
@@ -173,3 +175,98 @@ def test_a_cut_from_obs_loses_nothing(machine: Callable[[str], Machine], sandbox
 def objects_of(machine: Machine, run: Run) -> list[ObjectStat]:
     objects = Clouds(machine.core.settings, 30.0)("lab").objects
     return list(objects.list(f"/{machine.core.regions.profile('lab').bucket}/team/runs/{run.run_id}/"))
+
+
+def test_code_that_only_the_launching_machine_has_is_sent_at_the_launch(
+    machine: Callable[[str], Machine], sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    a, b = machine("a"), machine("b")
+    shutil.copytree(HOME / "workloads" / "quickstart_digits", a.shell.data_dir / "workloads" / "only_on_a")
+    spec = SPEC.model_copy(update={"workload": "only_on_a"})
+    sandbox.script(by="look", outputs=GOOD, log="step 1\n")
+    b.follower.start()
+
+    run = a.core.runs.launch(spec, "lab", named(PERSON))
+    wait(lambda: not a.core.ledger.active(), "the run to end")
+
+    ended = a.core.ledger.get(run.run_id)
+    assert (ended.state, ended.detail) == (RunState.COMPLETED, "")
+    assert str(tmp_path / "a") in ended.spec.code_dir
+    assert ended.code_sha256
+
+
+def test_what_a_cell_of_a_series_needs_and_the_follower_lacks_is_said(
+    machine: Callable[[str], Machine], tmp_path: Path
+) -> None:
+    a = machine("a")
+    code = tmp_path / "code"
+    shutil.copytree(HOME / "workloads" / "quickstart_digits", code)
+    spec = SPEC.model_copy(update={"code_dir": str(code), "boot_file": "train.py"})
+    chosen = a.core.regions.profile("lab")
+    shutil.rmtree(code)
+
+    with pytest.raises(ConfigError, match="launch it where the code is, or copy the code to the same path"):
+        a.core.runs.create(spec, chosen, TESTER, lambda run, _: run)
+
+    assert list(a.core.settings.runs_dir.iterdir()) == []
+    assert a.core.folders.has("r", "launch.json") is False
+
+
+def test_folders_that_are_here_already_are_published_and_can_be_again(
+    machine: Callable[[str], Machine], sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    alone = CommandLine(tmp_path / "a" / "data", sandbox)
+    sandbox.script(by="look", outputs=GOOD, log="step 1\n")
+    assert alone.type("run", "quickstart_digits", "--wait").exit_code == 0
+    refused = alone.type("run-folders", "publish")
+    assert (refused.exit_code, "set run_folders to obs://bucket/prefix" in refused.stderr) == (2, True)
+    a, c = machine("a"), machine("c")
+    copy = ("ledger", "copy", a.shell.environment["AISBENCH_LEDGER"])
+    wait(lambda: alone.type(*copy).exit_code == 0, "the follower of the run to be gone for some seconds")
+
+    published = [a.shell.type("run-folders", "publish").stdout for _ in range(2)]
+
+    assert published == ["1 run folder published\n"] * 2
+    assert c.shell.type("warehouse", "rebuild").stdout == "1 run recorded\n"
+    assert c.shell.answer("leaderboard") == a.shell.answer("leaderboard")
+    run = c.core.ledger.page()[0]
+    assert c.log(run) == a.log(run) != ""
+
+
+def test_the_doctor_and_health_try_to_publish(machine: Callable[[str], Machine], sandbox: SandboxProcess) -> None:
+    a = machine("a")
+
+    fine = {each["check"]: each for each in a.shell.answer("doctor")}["run_folders"]
+    healthy = {each["name"]: each["ok"] for each in a.shell.answer("health")["services"]}
+    sandbox.faults(*[{"service": "obs", "path": "/team/", "status": 403, "code": "AccessDenied"}] * 4)
+    refused = a.shell.type("doctor")
+    sandbox.faults(*[{"service": "obs", "path": "/team/", "status": 403, "code": "AccessDenied"}] * 4)
+    with pytest.raises(AisbenchError):
+        a.core.runs.launch(SPEC, "lab", named(PERSON))
+    sandbox.faults()
+
+    assert fine["state"] == "ok"
+    assert healthy == {"OBS": True, "ModelArts": True, "run folders": True}
+    assert "run_folders" in refused.output
+    assert a.core.ledger.count() == 0, "nothing was launched that could not be kept"
+
+
+def test_a_damaged_object_is_a_warning_beside_what_is_whole(
+    machine: Callable[[str], Machine], sandbox: SandboxProcess
+) -> None:
+    a, b = machine("a"), machine("b")
+    sandbox.script(by="look", outputs=GOOD, log="step 1\n")
+    a.follower.start()
+    run = a.core.runs.launch(SPEC, "lab", named(PERSON))
+    wait(lambda: not a.core.ledger.active(), "the run to end")
+    objects = Clouds(a.core.settings, 30.0)("lab").objects
+    log = next(stat.path for stat in objects_of(a, run) if "worker-0.log" in stat.path)
+
+    objects.put(log, b"not what was published")
+
+    shown = b.shell.type("show", run.run_id)
+    logs = b.shell.type("logs", run.run_id)
+    assert shown.exit_code == 0
+    assert "files of this run are those on this machine" not in shown.stderr
+    assert logs.exit_code == 0
+    assert f"worker-0.log of run {run.run_id} cannot be fetched from {log}" in logs.stderr

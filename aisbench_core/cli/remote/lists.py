@@ -33,7 +33,7 @@ FOLDER = "works on the files of the machine where it is typed"
 
 LOCAL: Mapping[str, str] = {
     **dict.fromkeys(("serve", "api serve", "tensorboard", "mindinsight"), PROCESS),
-    **dict.fromkeys(("backup", "restore", "warehouse move", "ledger copy"), FOLDER),
+    **dict.fromkeys(("backup", "restore", "warehouse move", "ledger copy", "run-folders publish"), FOLDER),
     "follow": "follows the runs of the machine where it is typed",
     "doctor": "examines the machine where it is typed",
     "workload import": "unpacks a package, which can be too large to be sent: the page New run imports it",

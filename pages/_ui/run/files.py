@@ -10,6 +10,12 @@ from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
 
 
+def show_problem(run_id: str) -> None:
+    """Why the files of the run that are shown may be old, where they come from OBS."""
+    if reason := core().files.problem(run_id):
+        st.warning(t("run.files_old", reason=plain(t.message(reason))), icon=":material/cloud_off:")
+
+
 def show_directories(run: Run) -> None:
     """A link for each directory; the folder has the log, metrics and the record as files."""
     with st.expander(t("run.files"), icon=":material/folder_open:"):
