@@ -46,9 +46,9 @@ class Bucket(MemoryStore):
 class Machine:
     """One of them."""
 
-    def __init__(self, folder: Path, ledger: Ledger, bucket: ObjectStore) -> None:
+    def __init__(self, folder: Path, ledger: Ledger, bucket: ObjectStore, patience: float = 60.0) -> None:
         rows = FileLedger(ledger)
-        locks = CacheLocks(folder / "publishing")
+        locks = CacheLocks(folder / "publishing", patience)
         self.published = PublishedFiles(folder / "runs", DIRECTORY, rows, lambda: bucket, locks)
         self.folders = RunFolders(folder / "runs", self.published)
         self.folder = folder / "runs" / RUN

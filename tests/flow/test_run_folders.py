@@ -16,7 +16,9 @@ from tests.actors import TESTER, named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, SPEC
 from tests.flow.killable import Killable
+from tests.flow.killings import MS_PER_REQUEST, Killings, walk, walk_and_stop
 from tests.flow.trouble import jobs_named
+from tests.flow.two_followers import TwoFollowers
 from tests.postgres_server import PASSWORD, PostgresServer
 from tests.sandbox_process import SandboxProcess
 from tests.team_ledger import PASSWORD_VARIABLE, url_of
@@ -24,6 +26,7 @@ from tests.team_ledger import PASSWORD_VARIABLE, url_of
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 SECONDS = 60.0
+ROUNDS, MOST_ROUNDS = 2, 12
 
 
 class Machine:
@@ -270,3 +273,47 @@ def test_a_damaged_object_is_a_warning_beside_what_is_whole(
     assert "files of this run are those on this machine" not in shown.stderr
     assert logs.exit_code == 0
     assert f"worker-0.log of run {run.run_id} cannot be fetched from {log}" in logs.stderr
+
+
+def test_followers_without_a_shared_folder_are_killed_in_every_state_and_lose_nothing(
+    machine: Callable[[str], Machine], sandbox: SandboxProcess
+) -> None:
+    a, b = machine("a"), machine("b")
+    sandbox.script(by="hold", outputs=GOOD, log="step 1\n")
+    sandbox.latency(MS_PER_REQUEST, MS_PER_REQUEST)
+    followers = TwoFollowers(a.shell, a.core, b.shell)
+    killings = Killings(a.core, sandbox, followers)
+
+    completed: list[Run] = []
+    stopped: list[Run] = []
+    while len(completed) < ROUNDS or (len(completed) < MOST_ROUNDS and not killings.in_every_state()):
+        completed.append(walk(a.core, sandbox, killings, unlucky=False))
+        stopped.append(walk_and_stop(a.core, killings, followers))
+    followers.start()
+    followers.wait(lambda: not a.core.ledger.active(), "all runs to end")
+    followers.end()
+
+    assert killings.in_every_state(), killings.hits
+    killings.assert_nothing_lost_or_doubled(completed, stopped)
+    for run in [*completed, *stopped]:
+        assert b.core.files.record(run.run_id) == a.core.files.record(run.run_id)
+        assert b.log(run) == a.log(run)
+
+
+def test_what_does_not_change_costs_no_request(machine: Callable[[str], Machine], sandbox: SandboxProcess) -> None:
+    a, b = machine("a"), machine("b")
+    sandbox.script(by="hold", outputs=GOOD, log="step 1\n")
+    b.follower.start()
+    run = a.core.runs.launch(SPEC, "lab", named(PERSON))
+    wait(lambda: "step 1" in a.log(run), "the log")
+    wait(lambda: a.core.files.job(run.run_id).events, "what the platform says")
+    time.sleep(3)
+
+    sandbox.forget_requests()
+    until = time.monotonic() + 5
+    while time.monotonic() < until:
+        a.log(run), a.core.files.job(run.run_id), a.core.annotations.names([run])
+        time.sleep(0.1)
+
+    obs = sandbox.requests()["obs"]
+    assert obs.get("PUT", 0) == obs.get("GET", 0) == obs.get("DELETE", 0) == 0, obs

@@ -11,8 +11,9 @@ from tests.flow.killable import Killable
 class TwoFollowers:
     """As a victim: whoever leads is killed, and started again as the one that waits."""
 
-    def __init__(self, shell: CommandLine, core: Core) -> None:
-        self._both = (Killable(shell, core), Killable(shell, core))
+    def __init__(self, shell: CommandLine, core: Core, other: CommandLine | None = None) -> None:
+        """`other`: the shell of another machine, for one that shares no data folder."""
+        self._both = (Killable(shell, core), Killable(other or shell, core))
         self._core = core
         self._killed_at: float | None = None
         self.takeovers: list[float] = []

@@ -371,3 +371,14 @@ def test_what_cannot_be_sent_is_no_bug(ann: Machine) -> None:
     assert issubclass(StaleFile, AisbenchError)
     with pytest.raises(ValueError, match=r"\.\."):
         ann.published.send(RUN, ["../x"])
+
+
+def test_a_writer_waits_for_its_turn_and_says_who_has_it(ledger: Ledger, bucket: Bucket, tmp_path: Path) -> None:
+    ann = Machine(tmp_path / "ann", ledger, bucket, patience=0.05)
+    others = CacheLocks(tmp_path / "ann" / "publishing")
+
+    with others.turn(RUN) as theirs, pytest.raises(CloudUnavailable, match="by another process"):
+        ann.folders.update(RUN, lambda: pytest.fail("nothing is written"))
+
+    assert theirs
+    assert ann.folders.update(RUN, lambda: 7) == 7

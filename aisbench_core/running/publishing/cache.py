@@ -19,6 +19,7 @@ from aisbench_core.running.publishing.pieces import Piece, PublishedFile
 
 STATE_FILE = ".published.json"
 LOCKS = 256
+TURN_SECONDS = 60.0
 # Of a file that was appended to, so many bytes at its end are compared with what was published: a log whose secrets
 # are masked only when they arrived whole changes that much at most.
 COMPARED_BYTES = 1024 * 1024
@@ -117,20 +118,21 @@ def md5_of(file: Path, offset: int, size: int) -> str:
 class CacheLocks:
     """One process and thread at a time changes the copy of a run's files; runs share LOCKS locks."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, seconds: float = TURN_SECONDS) -> None:
+        """`seconds`: how long to wait for a turn."""
+        self._folder, self._seconds = folder, seconds
         self._held = threading.local()
 
     @contextmanager
-    def turn(self, run_id: str, seconds: float) -> Iterator[bool]:
-        """Whether it is our turn; waits so long at most. A thread that has the turn has it again."""
+    def turn(self, run_id: str, *, wait: bool = True) -> Iterator[bool]:
+        """Whether it is our turn; without `wait` it comes at once or not. A thread that has the turn has it again."""
         number = int(hashlib.sha256(run_id.encode()).hexdigest(), 16) % LOCKS
         held: set[int] = self._held.__dict__.setdefault("numbers", set())
         if number in held:
             yield True
             return
         make_private_folder(self._folder)
-        lock = FileLock(self._folder / f"{number}.lock", timeout=seconds)
+        lock = FileLock(self._folder / f"{number}.lock", timeout=self._seconds if wait else 0)
         try:
             lock.acquire()
         except Timeout:

@@ -15,7 +15,7 @@ from aisbench_core.messages import Message
 from aisbench_core.running.publishing.ledger import RUNS_AT_ONCE, StaleFile
 from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.publishing.pieces import PublishedFile
-from aisbench_core.running.publishing.published import TURN_SECONDS, PublishedFiles
+from aisbench_core.running.publishing.published import PublishedFiles, busy
 from aisbench_core.running.publishing.transfers import at_once
 from aisbench_core.running.run_paths import RunFolder
 
@@ -118,7 +118,9 @@ class RunFolders:
         if published is None:
             return write()
         self.require_access()
-        with published.locks.turn(run_id, TURN_SECONDS):
+        with published.locks.turn(run_id) as ours:
+            if not ours:
+                raise busy(run_id)
             for attempt in range(WRITE_TRIES):
                 damaged = self.fetch(run_id, FolderPart.RECORD, theirs=attempt > 0)
                 if damaged:

@@ -17,7 +17,6 @@ from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.publishing.pieces import PublishedFile, files_of, stale_objects
 from aisbench_core.running.publishing.transfers import RunObjects, at_once
 
-TURN_SECONDS = 60.0
 GROWING = ("logs/", "steps/", "summaries/")
 """Directories of files that grow in place; all other files are replaced."""
 
@@ -51,9 +50,9 @@ class PublishedFiles:
         A file that was changed here and not yet published stays, unless somebody else published another version, or
         `theirs` counts. Returns the errors of files that could not be fetched; without `wait`, somebody else who
         fetches or sends them is not waited for."""
-        with self.locks.turn(run_id, TURN_SECONDS if wait else 0) as ours:
+        with self.locks.turn(run_id, wait=wait) as ours:
             if not ours:
-                return [_busy(run_id)] if wait else []
+                return [busy(run_id)] if wait else []
             folder = CacheFolder(self.runs_dir / run_id)
             state = folder.read()
             before = dict(state)
@@ -74,9 +73,9 @@ class PublishedFiles:
 
         Raises StaleFile if somebody else published another version of one, CloudError and ConfigError; nothing is
         published then, and everything stays as it is here."""
-        with self.locks.turn(run_id, TURN_SECONDS) as ours:
+        with self.locks.turn(run_id) as ours:
             if not ours:
-                raise _busy(run_id)
+                raise busy(run_id)
             folder = CacheFolder(self.runs_dir / run_id)
             state = folder.read()
             wanted = folder.names() if names is None else [name for name in names if folder.file(name).is_file()]
@@ -86,9 +85,9 @@ class PublishedFiles:
 
     def remove(self, run_id: str, names: Collection[str]) -> None:
         """Remove files that were removed here. Raises CloudError; then it can be repeated."""
-        with self.locks.turn(run_id, TURN_SECONDS) as ours:
+        with self.locks.turn(run_id) as ours:
             if not ours:
-                raise _busy(run_id)
+                raise busy(run_id)
             rows = self.rows.of([run_id]).get(run_id, [])
             gone = [file for file in rows if file.name in names]
             if not gone:
@@ -197,7 +196,8 @@ def _is_changed(folder: CacheFolder, cached: CachedFile | None, name: str) -> bo
     return cached is None or cached.stat is None or stat_of(folder.file(name)) != cached.stat
 
 
-def _busy(run_id: str) -> CloudUnavailable:
+def busy(run_id: str) -> CloudUnavailable:
+    """The error of a turn that did not come."""
     return CloudUnavailable(
         Message("the files of run {run_id} are being sent or fetched by another process", run_id=run_id),
         operation=Message("send or fetch files of runs"),
