@@ -182,8 +182,12 @@ class RunFiles:
                 unread(path.parent.name, error)
 
     def problem(self, run_id: str) -> Message | None:
-        """Why the files here of a run may be old or incomplete; None while nothing is wrong."""
+        """Why what is here of a run, except for its logs, may be old or incomplete; None while nothing is wrong."""
         return self.folders.problem(self._name(run_id))
+
+    def log_problem(self, run_id: str) -> Message | None:
+        """The same of its logs."""
+        return self.folders.problem(self._name(run_id), FolderPart.LOGS)
 
     def _folder(self, run_id: str, part: FolderPart = FolderPart.RECORD) -> RunFolder:
         return self.folders.read(self._name(run_id), part)

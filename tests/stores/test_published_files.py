@@ -273,7 +273,7 @@ def test_without_a_connection_people_see_what_is_here_and_why(ann: Machine, bob:
     with pytest.raises(CloudUnavailable):
         ann.publish()
     bob.folders._fresh.clear()
-    before = bob.folders.problem(RUN)
+    before = bob.folders.problem(RUN, FolderPart.LOGS)
 
     bucket.is_away = False
     ann.publish()
@@ -282,7 +282,7 @@ def test_without_a_connection_people_see_what_is_here_and_why(ann: Machine, bob:
 
     assert before is None
     assert bob.read(LOG) == b"one\n"
-    assert "no route to host" in str(bob.folders.problem(RUN))
+    assert "no route to host" in str(bob.folders.problem(RUN, FolderPart.LOGS))
     assert PAUSE_SECONDS > 0
     bucket.is_away = False
     assert bob.fetch() == []

@@ -102,7 +102,7 @@ def logs(run_id: str, as_json: bool, **options: Any) -> None:
     with suppress(DamagedLedger):  # fetched logs can be read without the ledger
         run_id = core.ledger.get(run_id).run_id
     core.files.nodes(run_id)
-    display.warn_of_old_files(core.files.problem(run_id))
+    display.warn_of_old_files(core.files.log_problem(run_id))
     if choice.follow:
         _follow(core, run_id, choice)
     elif choice.errors:

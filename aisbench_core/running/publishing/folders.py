@@ -35,7 +35,7 @@ class RunFolders:
         self.runs_dir = runs_dir
         self._published = published
         self._fresh: OrderedDict[tuple[str, FolderPart], float] = OrderedDict()
-        self._problems: OrderedDict[str, Message] = OrderedDict()
+        self._problems: OrderedDict[tuple[str, FolderPart], Message] = OrderedDict()
         self._unreachable: tuple[float, Message] | None = None
         self._guard = threading.Lock()
 
@@ -67,10 +67,10 @@ class RunFolders:
             for run_id in batch:
                 self._refresh(self._published, run_id, rows.get(run_id, []), part)
 
-    def problem(self, run_id: str) -> Message | None:
-        """Why what is here of a run may be old or incomplete; None while nothing is wrong."""
+    def problem(self, run_id: str, part: FolderPart = FolderPart.RECORD) -> Message | None:
+        """Why what is here of a part of a run may be old or incomplete; None while nothing is wrong."""
         with self._guard:
-            return self._problems.get(run_id)
+            return self._problems.get((run_id, part))
 
     def fetch(self, run_id: str, part: FolderPart = FolderPart.ALL, *, theirs: bool = False) -> list[ResultError]:
         """Bring a part of a run's folder up to date now; returns the errors of damaged files.
@@ -187,7 +187,7 @@ class RunFolders:
         now = monotonic()
         with self._guard:
             if self._unreachable and now - self._unreachable[0] < PAUSE_SECONDS:
-                self._note(run_id, self._unreachable[1])
+                self._note(run_id, part, self._unreachable[1])
                 return False
             last = self._fresh.get((run_id, part))
             if last is not None and now - last < REFRESH_SECONDS:
@@ -203,15 +203,15 @@ class RunFolders:
         with self._guard:
             if not errors:
                 self._unreachable = None
-                self._problems.pop(run_id, None)
+                self._problems.pop((run_id, part), None)
             for error in errors[:1]:
                 if not isinstance(error, AisbenchError):
                     raise error
                 if isinstance(error, CloudUnavailable):
                     self._unreachable = monotonic(), error.sentence
-                self._note(run_id, error.sentence)
+                self._note(run_id, part, error.sentence)
 
-    def _note(self, run_id: str, problem: Message) -> None:
-        self._problems[run_id] = problem
+    def _note(self, run_id: str, part: FolderPart, problem: Message) -> None:
+        self._problems[run_id, part] = problem
         while len(self._problems) > REMEMBERED:
             self._problems.popitem(last=False)

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
+from aisbench_core.messages import Message
 from aisbench_core.model import Run
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
@@ -10,9 +11,9 @@ from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
 
 
-def show_problem(run_id: str) -> None:
+def show_problem(reason: Message | None) -> None:
     """Why the files of the run that are shown may be old, where they come from OBS."""
-    if reason := core().files.problem(run_id):
+    if reason:
         st.warning(t("run.files_old", reason=plain(t.message(reason))), icon=":material/cloud_off:")
 
 

@@ -8,6 +8,7 @@ import streamlit as st
 from aisbench_core.logs.lines import LineFilter, LogLevel
 from aisbench_core.logs.views import LogView
 from aisbench_core.model import Run
+from pages._ui.run.files import show_problem
 from pages._ui.run.log_hits import show_first_errors, show_hits
 from pages._ui.run.log_lines import lines_html
 from pages._ui.shell import url
@@ -70,6 +71,7 @@ def _level_title(level: LogLevel) -> str:
 def _lines(run_id: str, nodes: Sequence[int] | None, wanted: LineFilter, follows: bool) -> None:
     with errors_shown():
         view, html = _drawn(run_id, nodes, wanted)
+        show_problem(core().files.log_problem(run_id))
         if view is None or not view.lines:
             st.caption(_why_empty(run_id, nodes, view))
         else:

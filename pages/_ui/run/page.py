@@ -81,7 +81,7 @@ def _under_way(run_id: str, drawn: RunState) -> None:
         was_held = drawn is RunState.HELD and now.run.state is not drawn
         if was_held or (now.run.state.is_terminal and not drawn.is_terminal):
             st.rerun()
-        files.show_problem(run_id)
+        files.show_problem(core().files.problem(run_id))
         explanation.show_explanation(now)
         # All in one fragment: the more there are, the fewer viewers a console has time for.
         if not now.run.state.is_terminal:
