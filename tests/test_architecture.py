@@ -26,7 +26,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
         {
             "aisbench_core/importing/saving.py",
             "aisbench_core/running/publishing/cache.py",
-            "aisbench_core/running/stores/leader.py",
+            "aisbench_core/running/stores/leases.py",
             "aisbench_sandbox/server.py",
         }
     ),

@@ -12,7 +12,7 @@ from aisbench_core.messages import Message, from_json, message_of, to_json
 from aisbench_core.model import ACTIVE, Attempt, Event, Level, Notice, Progress, Run, RunSort, RunSpec, RunState
 from aisbench_core.running.ledger_file import LedgerFile
 from aisbench_core.running.stores.address import LedgerAddress
-from aisbench_core.running.stores.connection import Leader, LedgerConnection, LedgerStore, Row
+from aisbench_core.running.stores.connection import Leases, LedgerConnection, LedgerStore, Row
 from aisbench_core.running.stores.rows import insert, insert_new, marks, replace_row
 
 Check = Callable[[LedgerConnection, Run], Run]
@@ -60,9 +60,9 @@ class Ledger:
         """A text that changes with every change; None where that cannot be said now."""
         return self._store.revision()
 
-    def leader(self, lock: Path) -> Leader:
-        """Decides which process follows; `lock`: a file for that, if the ledger is a file."""
-        return self._store.leader(lock)
+    def leases(self, lock: Path, *, substitute: bool) -> Leases:
+        """Decides which process follows what; `lock`: a file for that, if the ledger is a file."""
+        return self._store.leases(lock, substitute=substitute)
 
     def connection(self) -> AbstractContextManager[LedgerConnection]:
         """For reading. Raises AisbenchError when the ledger cannot be used, and DamagedLedger when it is damaged."""

@@ -19,7 +19,7 @@ from aisbench_core.errors import AisbenchError, DamagedLedger, DiskError, disk_e
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.private_files import is_read_only, make_private_file, make_private_folder, require_writable
 from aisbench_core.running.ledger_schema import migrate
-from aisbench_core.running.stores.leader import FileLeader
+from aisbench_core.running.stores.leases import FileLeases
 
 BUSY_SECONDS = 30.0
 LOCK_POLL_S = 0.002
@@ -42,9 +42,9 @@ class LedgerFile:
         """A text that changes with every change; None for a moment after one. The file is not opened for it."""
         return revision(self._path)
 
-    def leader(self, lock: Path) -> FileLeader:
+    def leases(self, lock: Path, *, substitute: bool) -> FileLeases:  # noqa: ARG002  # one follows all
         """Decides who follows, by a lock on that file."""
-        return FileLeader(lock)
+        return FileLeases(lock)
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:

@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.messages import Message, joined, verbatim
 from aisbench_core.model import Event, Level, Run, RunState
-from aisbench_core.running.follower import retrying, state_message
+from aisbench_core.running.following.profile_follower import retrying, state_message
 from aisbench_core.running.ledger import Ledger
 from pages._ui.shell.errors import plain
 from tests import records as a

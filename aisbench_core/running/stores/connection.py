@@ -2,8 +2,9 @@
 
 Statements are written once, for both: `?` marks, `on conflict`, and no word that only one of them knows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,17 +46,40 @@ class LedgerConnection(Protocol):
         """Carry out a statement for each sequence of values."""
 
 
-class Leader(Protocol):
-    """Decides which one of the processes that share a ledger follows."""
+@dataclass(frozen=True, slots=True)
+class ProfileShare:
+    """What a process follows. `leads`: it also does what is not about a single run: schedules, series, notifications.
 
-    def acquire(self, seconds: float) -> bool:
-        """Wait so long at most to be the one; whether we are."""
+    `held`: the profiles whose runs nobody else follows, None for all. It starts no more steps of those in `leaving`,
+    and gives each of them up when its last step has ended."""
 
-    def is_leading(self) -> bool:
+    leads: bool
+    held: frozenset[str] | None
+    leaving: frozenset[str] = frozenset()
+
+    def followed(self, profiles: Iterable[str]) -> list[str]:
+        """Those of the profiles whose runs may begin a step, in their order."""
+        return [name for name in profiles if (self.held is None or name in self.held) and name not in self.leaving]
+
+
+ALL = ProfileShare(leads=True, held=None)
+
+
+class Leases(Protocol):
+    """Decides which of the processes that share a ledger follows the runs of which profiles, and which one leads."""
+
+    def join(self, seconds: float) -> bool:
+        """Wait so long at most to be one that follows; whether we are."""
+
+    def are_held(self) -> bool:
         """Whether we still are."""
 
-    def release(self) -> None:
-        """Let another process follow."""
+    def share(self, profiles: frozenset[str], is_idle: Callable[[str], bool]) -> ProfileShare:
+        """What we follow from now on, of these profiles with active runs. `is_idle`: whether no step of a profile is
+        running, or, for an empty one, nothing of what a leader does."""
+
+    def leave(self) -> None:
+        """Let others follow."""
 
 
 class LedgerStore(Protocol):
@@ -69,8 +93,8 @@ class LedgerStore(Protocol):
     def connection(self) -> AbstractContextManager[LedgerConnection]:
         """For reading: each statement sees what is stored by then."""
 
-    def leader(self, lock: Path) -> Leader:
-        """Decides who follows; `lock`: a file for that, if the ledger is one."""
+    def leases(self, lock: Path, *, substitute: bool) -> Leases:
+        """Decides who follows what; `lock`: a file for that, if the ledger is one; `substitute`: see Follower."""
 
     def snapshot(self) -> AbstractContextManager[LedgerConnection]:
         """For reading: all statements see the same moment, while others write."""

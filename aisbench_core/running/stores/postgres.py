@@ -17,8 +17,15 @@ from aisbench_core.messages import Message, verbatim
 from aisbench_core.running.ledger_schema import migrate
 from aisbench_core.running.stores.address import LedgerAddress
 from aisbench_core.running.stores.connection import Cursor
-from aisbench_core.running.stores.leader import DatabaseLeader
-from aisbench_core.running.stores.postgres_schema import FOLLOWERS, SCHEMA, WRITERS, PostgresDialect
+from aisbench_core.running.stores.leases import DatabaseLeases
+from aisbench_core.running.stores.postgres_schema import (
+    LEADER,
+    PROFILES,
+    SCHEMA,
+    SEATS,
+    WRITERS,
+    PostgresDialect,
+)
 
 try:
     import psycopg
@@ -46,6 +53,11 @@ _SESSION = (
 )
 # So PostgreSQL notices within 15 seconds that the machine or the network of who follows is gone.
 _WATCHED = "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2"
+# A lock by one number of 64 bits has its upper and lower half here, and 1 as its kind.
+_SEAT_COUNT = (
+    "select count(*) from pg_locks where locktype = 'advisory' and granted and mode = 'ShareLock' and classid = 0"
+    " and objid = ? and objsubid = 1 and database = (select oid from pg_database where datname = current_database())"
+)
 _NUL, _INSTEAD = "\0", "\N{REPLACEMENT CHARACTER}"
 
 DIALECT = PostgresDialect()
@@ -106,9 +118,9 @@ class LedgerDatabase:
         with self.connection() as con:
             return str(con.execute("select cast(pg_current_snapshot() as text)").fetchone()[0])
 
-    def leader(self, lock: Path) -> DatabaseLeader:  # noqa: ARG002  # of a ledger that is a file
-        """Decides who follows, by a lock in the database."""
-        return DatabaseLeader(self._address)
+    def leases(self, lock: Path, *, substitute: bool) -> DatabaseLeases:  # noqa: ARG002  # of a ledger that is a file
+        """Decides who follows what, by locks in the database."""
+        return DatabaseLeases(self._address, substitute=substitute)
 
     @contextmanager
     def connection(self) -> Iterator[PostgresConnection]:
@@ -177,17 +189,54 @@ def connect(address: LedgerAddress) -> PostgresConnection:
     return PostgresConnection(con)
 
 
-def try_to_lead(
-    con: PostgresConnection | None, address: LedgerAddress, seconds: float
-) -> tuple[PostgresConnection, bool]:
-    """Wait so long at most for the lock of who follows; the connection that waits, and whether it holds the lock."""
-    con = con or connect(address)
-    con.execute(f"{_WATCHED}; set lock_timeout = {int(seconds * 1000)}")
-    try:
-        con.execute("select pg_advisory_lock(?)", [FOLLOWERS])
-    except psycopg.errors.LockNotAvailable:
-        return con, False
-    return con, True
+class FollowerConnection:
+    """The connection of a follower, which holds its locks. Raises psycopg's errors."""
+
+    def __init__(self, address: LedgerAddress) -> None:
+        self._con = connect(address)
+        self._con.execute(_WATCHED)
+
+    def take_seat(self) -> bool:
+        """Be one of those that share the profiles; always succeeds."""
+        self._con.execute("select pg_advisory_lock_shared(?)", [SEATS])
+        return True
+
+    def seats(self) -> int:
+        """How many followers share the profiles."""
+        return int(self._con.execute(_SEAT_COUNT, [SEATS]).fetchone()[0])
+
+    def waits_to_lead(self, seconds: float) -> bool:
+        """Wait so long at most for the lock of the leader; whether we have it."""
+        self._con.execute(f"set lock_timeout = {int(seconds * 1000)}")
+        try:
+            self._con.execute("select pg_advisory_lock(?)", [LEADER])
+        except psycopg.errors.LockNotAvailable:
+            return False
+        return True
+
+    def tries_to_lead(self) -> bool:
+        """Whether nobody else leads, so that we do now."""
+        return bool(self._con.execute("select pg_try_advisory_lock(?)", [LEADER]).fetchone()[0])
+
+    def stop_leading(self) -> None:
+        """Let another one lead."""
+        self._con.execute("select pg_advisory_unlock(?)", [LEADER])
+
+    def tries_to_follow(self, profile: str) -> bool:
+        """Whether nobody else follows the runs of a profile, so that we do now."""
+        return bool(self._con.execute("select pg_try_advisory_lock(?, hashtext(?))", [PROFILES, profile]).fetchone()[0])
+
+    def give_up(self, profile: str) -> None:
+        """Let another one follow the runs of a profile."""
+        self._con.execute("select pg_advisory_unlock(?, hashtext(?))", [PROFILES, profile])
+
+    def stands(self) -> bool:
+        """Whether the database still answers."""
+        return bool(self._con.execute("select 1").fetchone())
+
+    def close(self) -> None:
+        """Free all locks."""
+        self._con.session.close()
 
 
 @contextmanager

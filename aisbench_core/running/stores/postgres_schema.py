@@ -9,8 +9,9 @@ from aisbench_core.running.stores.connection import LedgerConnection
 
 SCHEMA = "aisbench_ledger"
 
-# Our numbers among the advisory locks of the database: of who writes, and of who follows.
-WRITERS, FOLLOWERS = 0x41495301, 0x41495302
+# Our numbers among the advisory locks of the database: of who writes, of the follower that leads, of each profile's
+# follower (with a hash of its name), and of all followers.
+WRITERS, LEADER, PROFILES, SEATS = 0x41495301, 0x41495302, 0x41495303, 0x41495304
 
 # PostgreSQL's own integer and real are half as long.
 _TYPES = {"integer": "bigint", "real": "double precision", "text": 'text collate "C"'}

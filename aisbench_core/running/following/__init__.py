@@ -1,0 +1,1 @@
+"""The work of a follower: threads, and the runs of each profile."""
