@@ -11,7 +11,9 @@ from pathlib import Path
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.errors import AisbenchError, CloudNotFound
 from aisbench_core.messages import Hint, Message
+from aisbench_core.model import Clock
 from aisbench_core.private_files import is_read_only
+from aisbench_core.running.following.beats import Beats, SharedBeat
 from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.settings import Settings
 
@@ -42,6 +44,7 @@ class StoredSizes:
 class Health:
     """The outcome of all checks. `ledger_error`: why neither the follower nor the number of runs is known.
 
+    `shared`: the followers that share the profiles; none where one follows everything.
     `read_only`: nothing can be stored in the data folder."""
 
     services: tuple[ServiceHealth, ...]
@@ -49,6 +52,7 @@ class Health:
     sizes: StoredSizes
     read_only: bool
     ledger_error: AisbenchError | None = None
+    shared: tuple[SharedBeat, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class HealthChecks:
     settings: Settings
     connect: Connect
     ledger: Ledger
+    clock: Clock
     check_folders: Callable[[], object] | None = None
 
     def check(self, profile: str = "") -> Health:
@@ -67,9 +72,15 @@ class HealthChecks:
         services = (*self.services(profile), *self._run_folders())
         read_only = is_read_only(self.settings.data_dir)
         try:
-            return Health(services, self.ledger.last_beat(), self.sizes(self.ledger.count()), read_only)
+            shared = tuple(self.shared())
+            sizes = self.sizes(self.ledger.count())
+            return Health(services, self.ledger.last_beat(), sizes, read_only, shared=shared)
         except AisbenchError as error:
             return Health(services, None, self.sizes(), read_only, error)
+
+    def shared(self) -> list[SharedBeat]:
+        """The followers that share the profiles; none where one follows everything."""
+        return Beats(self.ledger).shared(self.clock())
 
     def services(self, profile: str = "") -> tuple[ServiceHealth, ...]:
         """Send a cheap request to both services of a profile."""

@@ -105,7 +105,7 @@ class Core:
         self.region_files = RegionFiles(interactive)
         self.folders = folders = run_folders(settings, ledger, interactive)
         check_folders = folders.check if folders.are_published else None
-        self.health = HealthChecks(settings, interactive, ledger, check_folders)
+        self.health = HealthChecks(settings, interactive, ledger, clock, check_folders)
         self.doctor = Doctor(
             settings,
             interactive,

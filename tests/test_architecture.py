@@ -232,7 +232,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/regions.py": ("aisbench_core.cloud.ports", "aisbench_core.cloud.probes", *BELOW),
     "aisbench_core/region_files.py": ("aisbench_core.cloud.ports", *BELOW),
     "aisbench_core/region_resources.py": ("aisbench_core.cloud.ports", "aisbench_core.regions", *BELOW),
-    "aisbench_core/health.py": ("aisbench_core.cloud.ports", "aisbench_core.running.ledger", *BELOW),
+    "aisbench_core/health.py": ("aisbench_core.cloud.ports", "aisbench_core.running", *BELOW),
     "aisbench_core/doctor": (
         *(f"aisbench_core.cloud.{name}" for name in ("addresses", "ports", "probes")),
         *(f"aisbench_core.{name}" for name in ("concurrent_checks", "data_folder", "doctor", "sdk_package")),

@@ -126,6 +126,8 @@ def _active_follower(core: "Core") -> str:
     beat = core.ledger.last_beat()
     if beat is None or not beat.is_fresh(core.clock()):
         return ""
+    if core.settings.has_team_ledger:
+        return f"{beat.who} leads; followers share the profiles"
     return f"{beat.who} is already following; waiting to take over"
 
 

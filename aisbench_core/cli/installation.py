@@ -80,13 +80,14 @@ def health(profile: str, as_json: bool) -> None:
         ("keys", keys),
         *((name, f"{address}  {state}".strip()) for name, address, state in services),
         ("followed", f"{beat.who}, last seen {display.local_time(beat.at)}" if beat else nobody),
+        *(("follower", f"{one.beat.who}: {', '.join(one.profiles) or 'no active runs'}") for one in health.shared),
         ("ledger", formats.size(sizes.ledger)),
         ("warehouse", formats.size(sizes.warehouse)),
         ("runs", "unknown" if sizes.runs is None else f"{sizes.runs:,}"),
         ("disk", f"{formats.size(sizes.disk_free)} free"),
         ("data folder", "read-only: nothing can be launched, imported or changed" if health.read_only else ""),
     )
-    answer = display.pick(health, "services", "followed", "sizes", "read_only")
+    answer = display.pick(health, "services", "followed", "shared", "sizes", "read_only")
     display.result({"keys": keys, **answer}, as_json, lambda: text)
     if health.ledger_error:
         raise health.ledger_error  # printed last, after what still works

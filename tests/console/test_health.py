@@ -1,11 +1,16 @@
 """Health: what is stored is told with and without a profile, and a warehouse that cannot be used is named."""
 
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from aisbench_core.running.following.beats import Beats
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.stores.connection import ProfileShare
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 
@@ -58,3 +63,19 @@ def test_what_a_region_warns_of_stands_there(open_page: OpenPage, data_dir: Path
     app = open_page("health", lang=language)
 
     assert any(said in warning.value for warning in app.warning)
+
+
+def test_followers_that_share_the_profiles_are_listed_with_theirs(open_page: OpenPage, data_dir: Path) -> None:
+    ledger, now = Ledger(data_dir / "ledger.sqlite3"), utc_now()
+    beats = Beats(ledger)
+    beats.save("ann@host1 (process 1)", now, ProfileShare(leads=True, held=frozenset({"lab", "lab2"})))
+    beats.save("ann@host2 (process 2)", now, ProfileShare(leads=False, held=frozenset()))
+    beats.save(
+        "ann@host3 (process 3)", now - timedelta(seconds=30), ProfileShare(leads=False, held=frozenset({"lab3"}))
+    )
+
+    page = texts(open_page("health")).replace("\\", "")
+
+    assert "ann@host1 (process 1) follows: lab, lab2" in page
+    assert "ann@host2 (process 2) follows: no active runs" in page
+    assert "host3" not in page

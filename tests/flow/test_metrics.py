@@ -66,6 +66,7 @@ def test_metrics_say_how_the_runs_are(prometheus: Program, api_bench: Bench) -> 
     assert "aisbench_queue_oldest_seconds" not in before
     assert before['aisbench_runs{state="queued"}'] == 0
     assert 90 <= after["aisbench_follower_age_seconds"] < 150
+    assert after["aisbench_followers"] == 0
     assert 7200 <= after["aisbench_queue_oldest_seconds"] < 7260
     assert (after['aisbench_runs{state="queued"}'], after['aisbench_runs{state="failed"}']) == (2, 1)
     assert after["aisbench_runs_retrying"] == 1

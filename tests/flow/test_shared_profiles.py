@@ -55,7 +55,7 @@ def are_running(core: Core) -> bool:
 
 
 def test_followers_share_the_profiles_and_take_over_those_of_one_that_is_killed(
-    core: Core, sandbox: SandboxProcess, followers: list[Killable], runs: list[Run]
+    core: Core, sandbox: SandboxProcess, shell: CommandLine, followers: list[Killable], runs: list[Run]
 ) -> None:
     first, second = followers
     first.start()
@@ -65,6 +65,8 @@ def test_followers_share_the_profiles_and_take_over_those_of_one_that_is_killed(
     assert sorted(sum(shares(core).values(), ())) == [*PROFILES]
     second.wait(lambda: are_running(core), "all jobs to run")
 
+    health = shell.type("health").stdout
+    assert all(f"{who}: {', '.join(profiles)}" in health for who, profiles in shares(core).items())
     before, until = shares(core), time.monotonic() + QUIET_SECONDS
     while time.monotonic() < until:
         assert shares(core) == before, "profiles change hands without need"

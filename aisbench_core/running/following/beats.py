@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from aisbench_core.messages import from_json, message_of, to_json
 from aisbench_core.running.ledger import Beat, Ledger, as_text, as_time
-from aisbench_core.running.stores.connection import Row, ProfileShare
+from aisbench_core.running.stores.connection import ProfileShare, Row
 from aisbench_core.running.stores.rows import replace_row
 
 RETENTION = timedelta(minutes=1)

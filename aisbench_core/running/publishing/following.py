@@ -20,7 +20,7 @@ OF_PEOPLE = ("remarks.jsonl", "system.json", "config.json")
 
 @dataclass(slots=True)
 class FollowedFolders:
-    """Of a follower and one profile, until another one follows its runs. Threads may share it, each for its own runs."""
+    """Of a follower and one profile, until another follows its runs. Threads may share it, each for runs of its own."""
 
     folders: RunFolders
     _followed: set[str] = field(default_factory=set)

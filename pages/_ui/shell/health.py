@@ -54,6 +54,10 @@ def show_follower_health(health: Health) -> None:
         show_sentence(health.ledger_error)
     elif beat and beat.is_fresh(core().clock()):
         st.success(t("menu.followed", who=plain(t.message(beat.who)), at=when(beat.at)), icon=":material/check_circle:")
+        for one in health.shared:
+            who, at = plain(t.message(one.beat.who)), when(one.beat.at)
+            profiles = plain(", ".join(one.profiles)) or t("health.no_profiles")
+            st.caption(t("health.shared", who=who, profiles=profiles, at=at))
     elif health.read_only:
         st.warning(t("menu.cannot_follow"), icon=":material/lock:")
     else:
