@@ -26,6 +26,7 @@ from aisbench_core.cli.results import full_id
 from aisbench_core.cli.runs import result_text
 
 if TYPE_CHECKING:
+    from aisbench_core.messages import Message
     from aisbench_core.model import Finding, Run, RunSpec
     from aisbench_core.reproducing.values import Aspect, Repeated, ReproductionCheck
     from aisbench_core.wiring import Core
@@ -51,7 +52,9 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
         # Without a usable workload there is no manifest to complete the spec.
         if not any(finding.rule.startswith("workload.") for finding in findings):
             filled = core.workloads.filled(spec)  # shows what the manifest adds
-            display.result({"spec": filled, "findings": findings}, as_json, lambda: yaml_of(filled).rstrip("\n"))
+            held = _warn_if_held(core, filled, profile, findings)
+            answer = {"spec": filled, "findings": findings, "held": held}
+            display.result(answer, as_json, lambda: yaml_of(filled).rstrip("\n"))
         _exit_on_errors(findings)
         return
     # `launch` refuses a spec with errors, and prints them then.
@@ -94,6 +97,7 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
         findings = [*findings, *_online_findings(core, spec, profile)]
     if not fix:
         display.result(findings, as_json, lambda: "\n".join(map(display.finding, findings)) or "no problems found")
+        _warn_if_held(core, spec, profile, findings)
         _exit_on_errors(findings)
         return
     for finding in findings:
@@ -120,6 +124,16 @@ def _online_findings(core: "Core", spec: "RunSpec", profile: str) -> "list[Findi
             bar.update(done - bar.pos)
 
         return core.preflight.online(spec, profile, show)
+
+
+def _warn_if_held(core: "Core", spec: "RunSpec", profile: str, findings: "list[Finding]") -> "Message | None":
+    """Say why a launch would wait for an approval; None if it would begin, or be refused."""
+    if any(finding.level == "error" for finding in findings):
+        return None
+    reason = core.runs.why_held(spec, profile, actor().name)
+    if reason:
+        display.message(f"a launch would wait for approval: {reason}")
+    return reason
 
 
 def _exit_on_errors(findings: "list[Finding]") -> None:

@@ -41,7 +41,8 @@ from aisbench_core.private_files import (
 )
 from aisbench_core.regions import Regions
 from aisbench_core.running import run_paths
-from aisbench_core.running.budgets.holds import launch_check
+from aisbench_core.running.budgets.holds import hold_reason, launch_check
+from aisbench_core.running.budgets.ledger import PlannedLaunch
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_limits import LaunchLimits
 from aisbench_core.running.publishing.folders import RunFolders
@@ -134,6 +135,15 @@ class Runs:
             return self.ledger.add(run, event, token, launch_check(self.limits, cost, self.settings.approval_days))
 
         return self.create(spec, chosen, actor, store, reproduces)
+
+    def why_held(self, spec: RunSpec, profile: str, who: str) -> Message | None:
+        """Why a launch by this person would now wait for an approval; None if each budget has room for it.
+
+        Other launches can change that until it is stored. Raises ConfigError without such a profile."""
+        chosen = self.regions.profile(profile)
+        cost = expected_cost(spec, chosen, spec.auto_stop_hours)
+        with self.ledger.connection() as con:
+            return hold_reason(con, PlannedLaunch(who, cost, self.clock()))
 
     @permitted
     def create(self, spec: RunSpec, profile: Profile, actor: Actor, store: Store, reproduces: str = "") -> Run:

@@ -6,11 +6,13 @@ from streamlit.testing.v1 import AppTest
 from yaml import safe_dump
 
 from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.model import Flavor, RunSpec
+from aisbench_core.model import Budget, BudgetScope, Flavor, RunSpec, StoredBudget
 from aisbench_core.regions import OfferedFlavors
+from aisbench_core.running.budgets.ledger import BudgetLedger
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import load_profile, load_settings
 from pages._ui.shell.core import core
+from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OWN_DRAFT, OpenPage, newest, texts
 from tests.console.seeds import DONE_RUN
 from tests.sandbox_process import SandboxProcess
@@ -105,6 +107,17 @@ def test_the_cost_follows_nodes_and_the_hours_in_the_url(open_page: OpenPage, pa
     app.number_input(key="spec.node_count").set_value(2).run()
 
     assert "75.00 CNY" in texts(app)
+
+
+def test_a_launch_that_no_budget_has_room_for_says_so_before_it(open_page: OpenPage, paid: str, data_dir: Path) -> None:
+    budget = Budget(scope=BudgetScope.EVERYBODY, amount=1, currency="CNY")
+    BudgetLedger(Ledger(data_dir / "ledger.sqlite3")).set(StoredBudget(budget, a.T0, "root"))
+
+    app = open_page("configure", profile=paid)
+    free = open_page("configure", profile="sandbox")
+
+    assert "A launch would wait for approval: what this costs is not known" in texts(app)
+    assert "wait for approval" not in texts(free)
 
 
 def test_a_rehearsal_costs_nothing(open_page: OpenPage) -> None:

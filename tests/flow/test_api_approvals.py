@@ -64,3 +64,11 @@ def test_the_client_waits_no_longer_for_a_held_run_and_decides(
 
     assert held["run"]["state"] == "held"
     assert (approved["state"], declined["detail"]) == ("preparing", "declined by lena: too dear")
+
+
+def test_a_check_says_that_the_launch_would_wait(program: Program) -> None:
+    checked = program.post("/preflight", {"spec": SPEC, "profile": "lab"})
+    free = program.post("/preflight", {"spec": SPEC, "profile": "sandbox"})
+
+    assert free.json["held"] is None
+    assert checked.json["held"].startswith("what this costs is not known")

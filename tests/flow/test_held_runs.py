@@ -61,6 +61,19 @@ def test_nothing_is_sent_before_an_approval_and_one_job_after_it(bench: Bench, s
     assert messages[2] == "approved by lena"
 
 
+def test_before_a_launch_it_is_clear_that_it_would_wait(bench: Bench) -> None:
+    core = bench.core
+
+    reason = core.runs.why_held(LIMITED, "sandbox", PERSON)
+    core.budgets.save({"scope": "person", "amount": 20, "currency": "EUR"}, named("root"))
+
+    assert str(reason).startswith("this costs about 20.00 EUR")
+    assert core.runs.why_held(LIMITED, "sandbox", PERSON) is None
+    assert bench.launch(LIMITED).state is RunState.PREPARING
+    assert core.runs.why_held(LIMITED, "sandbox", PERSON), "the first launch has reserved it"
+    assert core.runs.why_held(LIMITED, "sandbox", "somebody else") is None
+
+
 def test_a_declined_launch_ends_as_stopped_without_a_job_and_is_recorded_with_the_reason(
     bench: Bench, sandbox: SandboxProcess
 ) -> None:

@@ -36,6 +36,9 @@ class PreflightReport:
     spec: Annotated[RunSpec, Field(description="What would be launched, with the defaults of manifest and profile.")]
     fixed: Annotated[RunSpec | None, Field(description="The spec as it was sent, with all fixes; null without any.")]
     cost: Annotated[Cost | None, Field(description="Of `hours`; null without hours, or a price in the profile.")]
+    held: Annotated[
+        str | None, Field(description="Why a launch would wait for an approval now; null if it would begin.")
+    ]
 
 
 def preflight(call: ApiCall) -> PreflightReport:
@@ -47,10 +50,13 @@ def preflight(call: ApiCall) -> PreflightReport:
     if request.online:
         findings = [*findings, *core.preflight.online(spec, profile.name)]
     errors = any(finding.level is Level.ERROR for finding in findings)
+    filled = subject_of(spec, profile, core.workloads).spec
+    held = None if errors else core.runs.why_held(filled, profile.name, call.actor.name)
     return PreflightReport(
         not errors,
         [report_of(finding, call) for finding in findings],
-        subject_of(spec, profile, core.workloads).spec,
+        filled,
         fixed(spec, findings) if any(finding.fix for finding in findings) else None,
         core.preflight.estimate(spec, profile.name, request.hours) if request.hours else None,
+        str(held) if held else None,
     )

@@ -50,6 +50,14 @@ def show_cost(spec: RunSpec, profile: str) -> None:
     """What the run costs by the profile's price, for as many hours as the person expects."""
     hours = url.number("hours", t("configure.hours"), 1.0, MAX_HOURS, step=0.5)
     st.markdown(_cost_text(spec, profile, hours))
+    _show_hold(spec, profile)
+
+
+def _show_hold(spec: RunSpec, profile: str) -> None:
+    """That the launch would wait for somebody's approval, and why; the budget counts the time limit."""
+    reason = core().runs.why_held(spec, profile, actor().name)
+    if reason:
+        st.warning(t("configure.would_wait", reason=plain(t.message(reason))), icon=":material/hourglass_top:")
 
 
 def _cost_text(spec: RunSpec, profile: str, hours: float) -> str:
@@ -105,6 +113,7 @@ def _confirm_launch(spec: RunSpec, profile_name: str) -> None:
     else:
         st.markdown(t("launch.no_upload"))
     st.markdown(_cost_text(filled, profile_name, url.read_number("hours", 1.0, MAX_HOURS)))
+    _show_hold(filled, profile_name)
     shown = confirmation.digest(spec, profile_name)
     confirmation.show_change(token, shown)
     check = partial(core().preflight.online, spec, profile_name)
