@@ -12,7 +12,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
 from aisbench_core.model.annotation import MAX_TAGS, name_error
 from aisbench_core.private_files import require_writable
-from aisbench_core.results.record import add_annotations, read_annotations
+from aisbench_core.results.record import ANNOTATIONS_FILE, add_annotations, read_annotations
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import FolderPart
@@ -117,9 +117,9 @@ class AnnotationService:
         every = Annotations.of([*before.changes, *new])
         if self._is_recorded(run_id):
             every = self.warehouse.annotations.add(run_id, new, since)
-            self.folders.update(run_id, lambda: self._write(run_id, every))
+            self.folders.update(run_id, [ANNOTATIONS_FILE], lambda: self._write(run_id, every))
             return every
-        self.folders.update(run_id, lambda: self._write(run_id, every))
+        self.folders.update(run_id, [ANNOTATIONS_FILE], lambda: self._write(run_id, every))
         # Recorded on another machine meanwhile, perhaps without what was published only now.
         if self.folders.are_published and self._is_recorded(run_id):
             self.warehouse.annotations.add(run_id, new, None)

@@ -5,6 +5,7 @@ which win. A profile says where to run and holds no secret.
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -33,6 +34,12 @@ def _from_home(path: Path) -> Path:
 
 Folder = Annotated[Path, AfterValidator(_from_home)]
 """A directory. A relative one starts at HOME: programs that work together are not started in the same directory."""
+
+
+def _obs_directory(text: str) -> str:
+    if text and not re.fullmatch(r"obs://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?", text):
+        raise refusal(Message("must be obs://bucket/prefix"))
+    return text
 
 
 def _folders(text: str) -> tuple[Path, ...]:
@@ -103,10 +110,8 @@ class Settings(Frozen):
     )
     run_folders: Annotated[
         str,
-        Field(
-            pattern=r"^(obs://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?)?$",
-            description="Run folders on OBS for several machines: obs://bucket/prefix; none: data_dir only.",
-        ),
+        AfterValidator(_obs_directory),
+        Field(description="Run folders on OBS for several machines: obs://bucket/prefix; none: data_dir only."),
     ] = ""
     run_folders_profile: str = Field(
         default="", description="Profile with OBS and keys for run_folders; none: profile."

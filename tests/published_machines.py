@@ -74,5 +74,5 @@ class Machine:
     def publish(self) -> None:
         self.folders.publish(RUN)
 
-    def fetch(self, part: FolderPart = FolderPart.ALL, *, theirs: bool = False) -> list[ResultError]:
-        return self.folders.fetch(RUN, part, theirs=theirs)
+    def fetch(self, part: FolderPart = FolderPart.ALL) -> list[ResultError]:
+        return self.folders.fetch(RUN, part)

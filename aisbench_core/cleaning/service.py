@@ -17,7 +17,7 @@ from aisbench_core.private_files import require_writable
 from aisbench_core.results.record import read_annotations, read_record, read_stated, write_record
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.folders import RunFolders
-from aisbench_core.running.publishing.parts import FolderPart
+from aisbench_core.running.publishing.parts import RECORD_FILES, FolderPart
 from aisbench_core.running.removals import read_removals, write_removals
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
@@ -206,11 +206,11 @@ class Cleaning:
             folder = self._folder(run_id)
             write_removals(folder, [*(one for one in read_removals(folder) if one != before), after])
 
-        self.run_folders.update(run_id, write)
+        self.run_folders.update(run_id, [FolderPart.REMOVALS], write)
 
     def _add_to_record(self, run: Run) -> None:
         """Add the events to the run's record, from which the warehouse gets them."""
-        record = self.run_folders.update(run.run_id, lambda: self._with_events(run))
+        record = self.run_folders.update(run.run_id, RECORD_FILES, lambda: self._with_events(run))
         if record:
             folder = self._folder(run.run_id)
             described, annotations = read_stated(folder.path), read_annotations(folder.path)

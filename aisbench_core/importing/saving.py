@@ -22,6 +22,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import RunRecord
 from aisbench_core.results.record import read_outline, read_stated, write_record, write_stated
 from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import RECORD_FILES, STATED_FILES
 from aisbench_core.running.publishing.transfers import at_once
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
@@ -199,7 +200,7 @@ def _all_written(records: Sequence[RunRecord], folders: RunFolders) -> list[RunR
 
     def publish(record: RunRecord) -> RunRecord:
         run_id = record.run.run_id
-        return folders.update(run_id, lambda: _written(record, folders.path(run_id)))
+        return folders.update(run_id, (*RECORD_FILES, *STATED_FILES), lambda: _written(record, folders.path(run_id)))
 
     written = [result for _, result in at_once(publish, records)]
     for result in written:

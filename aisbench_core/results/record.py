@@ -62,7 +62,7 @@ _RECORD = TypeAdapter(_StoredRecord)
 _SAMPLE = TypeAdapter(MetricSample)
 _EVENT = TypeAdapter(_StoredEvent)
 _CHANGE = TypeAdapter(AnnotationChange)
-_ANNOTATIONS_FILE = "remarks.jsonl"
+ANNOTATIONS_FILE = "remarks.jsonl"
 
 SYSTEM_FILE, TESTER_FILE = "system.json", "config.json"
 
@@ -155,14 +155,14 @@ def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
 
 def read_annotations(folder: Path) -> Annotations:
     """The annotations in a run's folder. Raises ResultError, naming the line, when one is damaged."""
-    return Annotations.of(read_lines(_CHANGE, folder / _ANNOTATIONS_FILE))
+    return Annotations.of(read_lines(_CHANGE, folder / ANNOTATIONS_FILE))
 
 
 def add_annotations(folder: Path, changes: Iterable[AnnotationChange]) -> None:
     """Append the changes that the folder does not contain yet."""
     new = set(changes) - set(read_annotations(folder).changes)
     if new:
-        _append(folder / _ANNOTATIONS_FILE, b"".join(_CHANGE.dump_json(change) + b"\n" for change in sorted(new)))
+        _append(folder / ANNOTATIONS_FILE, b"".join(_CHANGE.dump_json(change) + b"\n" for change in sorted(new)))
 
 
 def file_text(stated: Stated, fields: tuple[str, ...], *, whole: bool) -> str:

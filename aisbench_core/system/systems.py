@@ -28,8 +28,6 @@ from aisbench_core.model import (
 )
 from aisbench_core.private_files import require_writable
 from aisbench_core.results.record import (
-    SYSTEM_FILE,
-    TESTER_FILE,
     file_text,
     read_outline,
     read_record,
@@ -39,6 +37,7 @@ from aisbench_core.results.record import (
 )
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import RECORD_FILES, STATED_FILES
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings, load_profile
@@ -98,8 +97,10 @@ class Systems:
             return self.of(where)
         run = self._run(where)
         folder = self._folders.path(run.run_id).path
-        before, after = self._folders.update(run.run_id, lambda: self._state(folder, changes, is_template=False))
-        gone = [name for name in (SYSTEM_FILE, TESTER_FILE) if not (folder / name).exists()]
+        before, after = self._folders.update(
+            run.run_id, STATED_FILES, lambda: self._state(folder, changes, is_template=False)
+        )
+        gone = [name for name in STATED_FILES if not (folder / name).exists()]
         self._folders.remove(run.run_id, gone)
         self._record_change(run, before, after, actor)
         return self.of(where)
@@ -162,7 +163,7 @@ class Systems:
         events = [Event.by(actor, run.run_id, self._clock(), message)] if names else []
         for event in events:
             self._ledger.note(event)
-        record = self._folders.update(run.run_id, lambda: self._with_events(run, events))
+        record = self._folders.update(run.run_id, RECORD_FILES, lambda: self._with_events(run, events))
         if record is not None:
             self._record(replace(record, described=after))
 

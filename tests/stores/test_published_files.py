@@ -1,25 +1,25 @@
 """Run folders of two machines that share a ledger and a bucket, and no file system."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
-from aisbench_core.errors import AisbenchError, CloudUnavailable, ConfigError, ResultError
+from aisbench_core.errors import CloudUnavailable, ConfigError, ResultError
 from aisbench_core.messages import verbatim
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.cache import CacheLocks
-from aisbench_core.running.publishing.folders import PAUSE_SECONDS, RunFolders
+from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.ledger import FileLedger, StaleFile
-from aisbench_core.running.publishing.location import run_folders
 from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.publishing.published import PublishedFiles
 from aisbench_core.running.stores.address import LedgerAddress
-from aisbench_core.settings import Settings
-from aisbench_core.wiring import Clouds
 from tests.published_machines import DIRECTORY, LOG, RUN, Bucket, Machine
 
 pytestmark = pytest.mark.postgres
+
+NOTES = ["remarks.jsonl"]
 
 
 @pytest.fixture
@@ -129,10 +129,13 @@ def test_of_two_writers_of_one_file_one_wins_and_the_other_learns_of_it(ann: Mac
         bob.publish()
 
     assert bob.read("progress.json") == b"333", "nothing is lost here"
-    assert bob.fetch(FolderPart.RECORD, theirs=True) == []
-    assert (bob.read("progress.json"), bob.read("job.json")) == (b"22", b"{}")
-    ann.publish()
+    assert bob.fetch(FolderPart.RECORD) == []
+    ann.fetch()
+    assert (bob.read("progress.json"), bob.read("job.json")) == (b"22", b"of bob")
     assert ann.read("job.json") == b"{}", "a refused publication publishes nothing"
+    bob.publish()
+    ann.fetch()
+    assert ann.read("job.json") == b"of bob", "and nothing is lost by it"
 
 
 def test_files_of_a_follower_and_of_people_do_not_hinder_each_other(ann: Machine, bob: Machine) -> None:
@@ -143,10 +146,10 @@ def test_files_of_a_follower_and_of_people_do_not_hinder_each_other(ann: Machine
     for number in range(3):
         bob.append(LOG, b"step\n")
         bob.publish()
-        ann.folders.update(RUN, lambda: ann.append("remarks.jsonl", b"note\n"))
+        ann.folders.update(RUN, NOTES, lambda: ann.append("remarks.jsonl", b"note\n"))
         bob.append(LOG, b"step\n")
         bob.publish()
-        bob.folders.update(RUN, lambda: bob.append("remarks.jsonl", b"of bob\n"))
+        bob.folders.update(RUN, NOTES, lambda: bob.append("remarks.jsonl", b"of bob\n"))
         assert number >= 0
     ann.fetch()
 
@@ -161,11 +164,11 @@ def test_a_note_that_meets_another_one_is_written_again_on_it(ann: Machine, bob:
 
     def write() -> None:
         if not written:  # Bob is quicker
-            bob.folders.update(RUN, lambda: bob.append("remarks.jsonl", b"of bob\n"))
+            bob.folders.update(RUN, NOTES, lambda: bob.append("remarks.jsonl", b"of bob\n"))
         written.append(1)
         ann.append("remarks.jsonl", b"of ann\n")
 
-    ann.folders.update(RUN, write)
+    ann.folders.update(RUN, NOTES, write)
 
     assert len(written) == 2
     assert ann.read("remarks.jsonl") == b"first\nof bob\nof ann\n"
@@ -211,7 +214,7 @@ def test_a_damaged_object_is_one_clear_error_and_hides_nothing_else(
     assert f"record.json of run {RUN} cannot be fetched from {path}" in str(problem)
     assert [type(error) for error in bob.fetch()] == [ResultError]
     with pytest.raises(ResultError):
-        bob.folders.update(RUN, lambda: None)
+        bob.folders.update(RUN, ["record.json"], lambda: None)
     ann.write("record.json", b'{"a": 2}')
     ann.publish()
     assert bob.fetch() == [], "a new version heals it"
@@ -283,7 +286,6 @@ def test_without_a_connection_people_see_what_is_here_and_why(ann: Machine, bob:
     assert before is None
     assert bob.read(LOG) == b"one\n"
     assert "no route to host" in str(bob.folders.problem(RUN, FolderPart.LOGS))
-    assert PAUSE_SECONDS > 0
     bucket.is_away = False
     assert bob.fetch() == []
     assert bob.read(LOG) == b"one\ntwo\n"
@@ -342,35 +344,7 @@ def test_a_console_without_keys_says_what_is_needed(tmp_path: Path, ledger: Ledg
     assert not folders.read(RUN).record.exists()
     assert "no keys were found" in str(folders.problem(RUN))
     with pytest.raises(ConfigError, match="set AISBENCH_AK"):
-        folders.update(RUN, lambda: pytest.fail("nothing is written"))
-
-
-def test_run_folders_on_obs_need_a_ledger_in_postgresql(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, run_folders="obs://team/bench")
-    ledger = Ledger(tmp_path / "ledger.sqlite3")
-
-    with pytest.raises(ConfigError, match="run_folders is obs://team/bench, but the ledger is a file"):
-        run_folders(settings, ledger, Clouds(settings, 5))
-
-
-def test_without_the_setting_nothing_is_asked_and_nothing_written(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path / "data")
-    folders = run_folders(settings, Ledger(tmp_path / "no" / "ledger.sqlite3"), Clouds(settings, 5))
-
-    folders.publish(RUN)
-    folders.refresh([RUN], FolderPart.ALL)
-    assert folders.update(RUN, lambda: 7) == 7
-    assert folders.fetch(RUN) == []
-    assert list(folders.fetch_all()) == []
-
-    assert not (tmp_path / "data").exists()
-    assert not (tmp_path / "no").exists()
-
-
-def test_what_cannot_be_sent_is_no_bug(ann: Machine) -> None:
-    assert issubclass(StaleFile, AisbenchError)
-    with pytest.raises(ValueError, match=r"\.\."):
-        ann.published.send(RUN, ["../x"])
+        folders.update(RUN, NOTES, lambda: pytest.fail("nothing is written"))
 
 
 def test_a_writer_waits_for_its_turn_and_says_who_has_it(ledger: Ledger, bucket: Bucket, tmp_path: Path) -> None:
@@ -378,7 +352,48 @@ def test_a_writer_waits_for_its_turn_and_says_who_has_it(ledger: Ledger, bucket:
     others = CacheLocks(tmp_path / "ann" / "publishing")
 
     with others.turn(RUN) as theirs, pytest.raises(CloudUnavailable, match="by another process"):
-        ann.folders.update(RUN, lambda: pytest.fail("nothing is written"))
+        ann.folders.update(RUN, NOTES, lambda: pytest.fail("nothing is written"))
 
     assert theirs
-    assert ann.folders.update(RUN, lambda: 7) == 7
+    assert ann.folders.update(RUN, NOTES, lambda: 7) == 7
+
+
+def test_processes_of_one_machine_and_another_one_write_and_read_at_the_same_time(ann: Machine, bob: Machine) -> None:
+    """A follower and a console on Ann's machine, a console on Bob's, and readers of both."""
+    ann.write("launch.json", b"{}")
+    ann.publish()
+    console = Machine(ann.folder.parents[1], ann.published.rows.ledger, ann.published.objects())
+    rounds = 30
+
+    def follow() -> None:
+        for number in range(rounds):
+            ann.append(LOG, b"step %d\n" % number)
+            ann.write("metrics.jsonl", b"x" * number)
+            ann.publish()
+
+    def note(machine: Machine, text: bytes) -> None:
+        for _ in range(rounds):
+            machine.folders.update(RUN, NOTES, lambda: machine.append("remarks.jsonl", text))
+
+    def read(machine: Machine) -> None:
+        for _ in range(rounds):
+            machine.folders._fresh.clear()
+            machine.folders.read(RUN, *FolderPart)
+            assert b"step %d\n" % rounds not in (machine.read(LOG) or b"")
+
+    with ThreadPoolExecutor(5) as pool:
+        jobs = [pool.submit(follow), pool.submit(note, console, b"of ann\n"), pool.submit(note, bob, b"of bob\n")]
+        jobs += [pool.submit(read, console), pool.submit(read, bob)]
+        for job in jobs:
+            job.result()
+    ann.publish()
+    bob.fetch()
+    ann.fetch()
+
+    assert bob.read(LOG) == ann.read(LOG) == b"".join(b"step %d\n" % number for number in range(rounds))
+    assert bob.read("metrics.jsonl") == b"x" * (rounds - 1)
+    for machine in (ann, bob):
+        assert (
+            sorted((machine.read("remarks.jsonl") or b"").splitlines()) == [b"of ann"] * rounds + [b"of bob"] * rounds
+        )
+    assert console.folders.problem(RUN) is bob.folders.problem(RUN) is None

@@ -34,7 +34,6 @@ WORDS = {
     "^[A-Za-z][A-Za-z0-9-]{0,63}$": "the name of a header",
     ISSUER: "an `https` address; `http` on this machine only",
     "(^| )openid( |$)": "scopes with spaces between them, `openid` among them",
-    r"^(obs://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?)?$": "`obs://bucket/prefix`",
     "^[a-z0-9][a-z0-9_-]{0,39}$": "up to 40 of `a-z`, `0-9`, `-`, `_`",
     "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$": "3 to 63 of `a-z`, `0-9`, `-`, `.`",
 }

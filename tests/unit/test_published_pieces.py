@@ -2,9 +2,11 @@
 
 from itertools import accumulate
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aisbench_core.running.publishing.cache import is_plain
 from aisbench_core.running.publishing.pieces import (
     PIECE_BYTES,
     Piece,
@@ -82,3 +84,9 @@ def test_two_versions_share_the_pieces_that_both_have() -> None:
 
     assert shared_start(file.pieces, grown(file, 1012).pieces) == 1010
     assert shared_start(file.pieces, grown(file, 1012, same=0).pieces) == 0
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../b", "/etc/passwd", "", "a//b", "a\nb"])
+def test_no_name_in_the_ledger_leads_out_of_a_folder(name: str) -> None:
+    assert not is_plain(name)
+    assert is_plain(LOG)

@@ -5,9 +5,10 @@ connection they get what is here, and `problem` says why it may be old. Writers 
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from time import monotonic
+from secrets import randbelow
+from time import monotonic, sleep
 from typing import TypeVar
 
 from aisbench_core.errors import AisbenchError, CloudUnavailable, ResultError
@@ -22,7 +23,8 @@ from aisbench_core.running.run_paths import RunFolder
 REFRESH_SECONDS = 2.0
 # While OBS does not answer, pages wait for it only once in so long.
 PAUSE_SECONDS = 15.0
-WRITE_TRIES = 8
+WRITE_TRIES = 20
+LONGEST_WAIT = 1.0
 REMEMBERED = 5000
 
 T = TypeVar("T")
@@ -72,18 +74,13 @@ class RunFolders:
         with self._guard:
             return self._problems.get((run_id, part))
 
-    def fetch(self, run_id: str, part: FolderPart = FolderPart.ALL, *, theirs: bool = False) -> list[ResultError]:
+    def fetch(self, run_id: str, part: FolderPart = FolderPart.ALL) -> list[ResultError]:
         """Bring a part of a run's folder up to date now; returns the errors of damaged files.
 
-        `theirs`: files that were changed here and not published are replaced. Raises CloudError and ConfigError."""
+        Raises CloudError and ConfigError."""
         if self._published is None:
             return []
-        rows = self._published.rows.of([run_id], part).get(run_id, [])
-        errors = self._published.fetch(run_id, rows, part, theirs=theirs)
-        for error in errors:
-            if not isinstance(error, ResultError):
-                raise error
-        return [error for error in errors if isinstance(error, ResultError)]
+        return _damaged(self._fetch(self._published, run_id, part.holds, part))
 
     def fetch_all(self) -> Iterator[tuple[str, ResultError]]:
         """Bring what describes each published run up to date, also of runs that only the bucket has; yields what is
@@ -96,7 +93,7 @@ class RunFolders:
             rows = published.rows.of(page, FolderPart.RECORD)
 
             def fetch(run_id: str, rows: dict[str, list[PublishedFile]] = rows) -> list[Exception]:
-                return published.fetch(run_id, rows.get(run_id, []), FolderPart.RECORD)
+                return published.fetch(run_id, rows.get(run_id, []), FolderPart.RECORD.holds)
 
             for run_id, errors in at_once(fetch, page):
                 for error in errors if isinstance(errors, list) else [errors]:
@@ -109,8 +106,8 @@ class RunFolders:
         if self._published is not None:
             self._published.send(run_id)
 
-    def update(self, run_id: str, write: Callable[[], T]) -> T:
-        """Change files that describe a run by `write`, on what is published now, and publish them.
+    def update(self, run_id: str, names: Collection[str], write: Callable[[], T]) -> T:
+        """Change files of a run of these names by `write`, on what is published now, and publish them.
 
         `write` is called again if somebody else published another version meanwhile. Raises CloudError and ConfigError:
         what was written stays here then, and is published with the next change."""
@@ -122,15 +119,15 @@ class RunFolders:
             if not ours:
                 raise busy(run_id)
             for attempt in range(WRITE_TRIES):
-                damaged = self.fetch(run_id, FolderPart.RECORD, theirs=attempt > 0)
-                if damaged:
-                    raise damaged[0]
+                for error in self._fetch(published, run_id, names.__contains__, FolderPart.RECORD):
+                    raise error
                 result = write()
                 try:
-                    published.send(run_id, self._names(run_id))
+                    published.send(run_id, names)
                 except StaleFile:
-                    continue
-                return result
+                    sleep(LONGEST_WAIT * attempt / WRITE_TRIES * randbelow(100) / 100)  # so that two do not meet again
+                else:
+                    return result
         raise StaleFile(Message("run {run_id} changes too often", run_id=run_id), Message("try again"))
 
     def remove(self, run_id: str, names: Collection[str]) -> None:
@@ -177,11 +174,11 @@ class RunFolders:
         if self._published is not None:
             self._published.check()
 
-    def _names(self, run_id: str) -> list[str]:
-        """The files here that describe a run."""
-        folder = self.path(run_id).path
-        files = [file for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
-        return [file.name for file in files if not file.name.startswith(".")]
+    def _fetch(
+        self, published: PublishedFiles, run_id: str, is_part: Callable[[str], bool], part: FolderPart
+    ) -> list[Exception]:
+        rows = published.rows.of([run_id], part).get(run_id, [])
+        return published.fetch(run_id, [file for file in rows if is_part(file.name)], is_part)
 
     def _is_due(self, run_id: str, part: FolderPart) -> bool:
         now = monotonic()
@@ -199,7 +196,7 @@ class RunFolders:
             return True
 
     def _refresh(self, published: PublishedFiles, run_id: str, rows: list[PublishedFile], part: FolderPart) -> None:
-        errors = published.fetch(run_id, rows, part, wait=False)
+        errors = published.fetch(run_id, rows, part.holds, wait=False)
         with self._guard:
             if not errors:
                 self._unreachable = None
@@ -215,3 +212,12 @@ class RunFolders:
         self._problems[run_id, part] = problem
         while len(self._problems) > REMEMBERED:
             self._problems.popitem(last=False)
+
+
+def _damaged(errors: Sequence[Exception]) -> list[ResultError]:
+    """The errors of damaged files; the first other one is raised."""
+    damaged = [error for error in errors if isinstance(error, ResultError)]
+    for error in errors:
+        if not isinstance(error, ResultError):
+            raise error
+    return damaged

@@ -11,10 +11,11 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Run, RunState
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.ledger import StaleFile
+from aisbench_core.running.publishing.parts import STATED_FILES, FolderPart
 
 LOG = logging.getLogger(__name__)
 
-OF_PEOPLE = ("remarks.jsonl", "system.json", "config.json")
+OF_PEOPLE = (FolderPart.NOTES, *STATED_FILES)
 """Files that people change on any machine, and that a run's record holds."""
 
 
@@ -24,7 +25,6 @@ class FollowedFolders:
 
     folders: RunFolders
     _followed: set[str] = field(default_factory=set)
-    _stale: set[str] = field(default_factory=set)
     _late: set[str] = field(default_factory=set)
 
     def step(self, run: Run, step: Callable[[], Run]) -> Run:
@@ -49,16 +49,14 @@ class FollowedFolders:
     def _fetch(self, run: Run) -> None:
         if run.run_id in self._followed and run.state is not RunState.COLLECTING:
             return
-        for error in self.folders.fetch(run.run_id, theirs=run.run_id in self._stale):
+        for error in self.folders.fetch(run.run_id):
             LOG.warning("run %s: %s", run.run_id, error)
-        self._stale.discard(run.run_id)
         self._followed.add(run.run_id)
 
     def _publish(self, run: Run, after: Run) -> None:
         try:
             self.folders.publish(run.run_id)
         except StaleFile:
-            self._stale.add(run.run_id)
             self._followed.discard(run.run_id)
             raise
         except CloudUnavailable as error:
@@ -74,7 +72,6 @@ class FollowedFolders:
         try:
             self.folders.publish(run.run_id)
         except StaleFile:
-            self._stale.add(run.run_id)
             self._followed.discard(run.run_id)
         except AisbenchError as error:
             LOG.info("run %s: its files are published later: %s", run.run_id, error)

@@ -2,6 +2,12 @@
 
 from enum import StrEnum
 
+RECORD_FILES = ("record.json", "events.jsonl", "metrics.jsonl")
+"""What write_record writes."""
+
+STATED_FILES = ("system.json", "config.json")
+"""The system description."""
+
 
 class FolderPart(StrEnum):
     """Which files: all of them, those that describe the run, those of people, or those in a directory."""

@@ -13,7 +13,6 @@ from aisbench_core.errors import CloudUnavailable, ResultError
 from aisbench_core.messages import Message
 from aisbench_core.running.publishing.cache import CachedFile, CacheFolder, CacheLocks, is_plain, matching, stat_of
 from aisbench_core.running.publishing.ledger import FileLedger, StaleFile
-from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.publishing.pieces import PublishedFile, files_of, stale_objects
 from aisbench_core.running.publishing.transfers import RunObjects, at_once
 
@@ -40,15 +39,15 @@ class PublishedFiles:
         self,
         run_id: str,
         files: Collection[PublishedFile],
-        part: FolderPart,
+        is_part: Callable[[str], bool],
         *,
-        theirs: bool = False,
         wait: bool = True,
     ) -> list[Exception]:
-        """Bring the copy of a part of a run's folder up to date; `files`: all published ones of that part.
+        """Bring the copy of a part of a run's folder up to date; `files`: all published ones of that part,
+        which `is_part` tells by name.
 
-        A file that was changed here and not yet published stays, unless somebody else published another version, or
-        `theirs` counts. Returns the errors of files that could not be fetched; without `wait`, somebody else who
+        A file that was changed here and not yet published stays, unless somebody else published another version.
+        Returns the errors of files that could not be fetched; without `wait`, somebody else who
         fetches or sends them is not waited for."""
         with self.locks.turn(run_id, wait=wait) as ours:
             if not ours:
@@ -56,8 +55,8 @@ class PublishedFiles:
             folder = CacheFolder(self.runs_dir / run_id)
             state = folder.read()
             before = dict(state)
-            missing = [file for file in files if is_plain(file.name) and self._lacks(folder, state, file, theirs)]
-            self._remove_gone(folder, state, {file.name for file in files}, part)
+            missing = [file for file in files if is_plain(file.name) and self._lacks(folder, state, file)]
+            self._remove_gone(folder, state, {file.name for file in files}, is_part)
             results = at_once(lambda file: self._get(folder, state.get(file.name), file), missing)
             for file, result in results:
                 if isinstance(result, ResultError):  # what is written here next replaces it
@@ -140,11 +139,11 @@ class PublishedFiles:
         """The objects of a run. Raises ConfigError."""
         return RunObjects(self.objects(), f"{self.directory}{run_id}/")
 
-    def _lacks(self, folder: CacheFolder, state: Cached, file: PublishedFile, theirs: bool) -> bool:
+    def _lacks(self, folder: CacheFolder, state: Cached, file: PublishedFile) -> bool:
         """Whether to fetch a file; a copy that turns out to be whole is noted as one."""
         here, cached = stat_of(folder.file(file.name)), state.get(file.name)
         if cached and cached.file == file:
-            return here is None or (theirs and here != cached.stat)
+            return here is None
         if cached is None and here is not None and here[2] >= file.size:
             same = matching(folder.file(file.name), file.pieces, appended=False)
             if len(same) == len(file.pieces):  # such as a folder from a backup, or one that was here before
@@ -157,9 +156,11 @@ class PublishedFiles:
         held = cached.file.pieces if cached and cached.stat and stat_of(target) == cached.stat else ()
         self.of(file.run_id).fetch(file, target, held, grows=file.name.startswith(GROWING))
 
-    def _remove_gone(self, folder: CacheFolder, state: Cached, published: Collection[str], part: FolderPart) -> None:
+    def _remove_gone(
+        self, folder: CacheFolder, state: Cached, published: Collection[str], is_part: Callable[[str], bool]
+    ) -> None:
         """Remove copies of files that somebody removed, unless they were changed here."""
-        for name in [name for name in state if part.holds(name) and name not in published]:
+        for name in [name for name in state if is_part(name) and name not in published]:
             cached, file = state.pop(name), folder.file(name)
             if cached.stat is not None and stat_of(file) == cached.stat:
                 file.unlink(missing_ok=True)
