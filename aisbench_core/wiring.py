@@ -135,7 +135,7 @@ class Core:
         self.causes = Causes(folders, ledger, self.watches, workloads)
         self.logs = RunLogs(self.files.log_files)
         self.cleaning = Cleaning(settings, ledger, folders, interactive, warehouse.record, clock)
-        plans = SeriesFiles(settings.series_dir)
+        plans = SeriesFiles(settings.series_dir, SeriesLedger(ledger).all if folders.are_published else tuple)
         self.series = SeriesService(
             ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs, clock
         )

@@ -1,6 +1,6 @@
 """Series in the ledger: their plans, the attempts at their cells, and the run of each attempt."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,6 +13,8 @@ from aisbench_core.running.budgets.series_holds import SeriesCheck, hold_series
 from aisbench_core.running.ledger import Check, Ledger, add_event, as_text, as_time, columns_of, row_of, run_of
 from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import insert, marks
+
+BATCH = 500
 
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 # The columns of attempts, in the order of Attempt's fields.
@@ -86,6 +88,12 @@ class SeriesLedger:
         """Those of the series that this ledger has."""
         query = f"select * from series where series_id in {marks(series_ids)}"  # noqa: S608  # only ? marks
         return [_series(row) for row in self.ledger.rows(query, series_ids)]
+
+    def all(self) -> Iterator[Series]:
+        """Every series, newest first."""
+        ids = [series_id for _, series_id in self.listed()]
+        for begin in range(0, len(ids), BATCH):
+            yield from self.of(ids[begin : begin + BATCH])
 
     def waiting(self) -> list[Series]:
         """Series with cells still to be launched, oldest first, without those that wait for an approval."""

@@ -1,6 +1,6 @@
 """Files of runs and series: facts stored at launch, logs, metrics, the record, and plans of series."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -222,9 +222,12 @@ def _record(folder: RunFolder) -> RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class SeriesFiles:
-    """The folder data/series/: the plan of each series launched here, so that it survives a lost ledger."""
+    """The folder data/series/: the plan of each series launched here, so that it survives a lost ledger.
+
+    `launched`: those of a team's ledger, whose other machines have such a folder of their own."""
 
     folder: Path
+    launched: Callable[[], Iterable[Series]] = tuple
 
     def keep(self, series: Series) -> None:
         """Write a plan, unless its file exists. Raises DiskError."""
@@ -236,12 +239,13 @@ class SeriesFiles:
         write_whole(self._file(series), _SERIES.dump_json(series, indent=2))
 
     def all(self, unread: Unread) -> Iterator[Series]:
-        """All plans, oldest first; `unread` is called for each damaged one."""
+        """All plans, those here first and the oldest of them; `unread` is called for each damaged one."""
         for file in sorted(self.folder.glob("*.json")):
             try:
                 yield _SERIES.validate_json(file.read_bytes())
             except (OSError, ValidationError) as error:
                 unread(file.stem, damaged(inside(file), error))
+        yield from (series for series in self.launched() if not self._file(series).exists())
 
     def _file(self, series: Series) -> Path:
         return self.folder / f"{series.series_id}.json"

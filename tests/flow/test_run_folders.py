@@ -26,6 +26,7 @@ from tests.team_ledger import PASSWORD_VARIABLE, url_of
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 SECONDS = 60.0
+SERIES = ("sql", "select series_id, plan, cells from series", "--format", "json")
 ROUNDS, MOST_ROUNDS = 2, 12
 
 
@@ -120,17 +121,22 @@ def test_a_third_machine_rebuilds_the_warehouse_and_what_a_lost_ledger_named(
     runs = [a.core.runs.launch(SPEC, "lab", named(PERSON)) for _ in range(2)]
     wait(lambda: not a.core.ledger.active(), "the runs to end")
     a.core.annotations.rename(runs[0].run_id, "renamed afterwards", TESTER)
+    done = a.shell.type("series", "run", "quickstart_digits", "--repeats", "1", "--name", "nightly")
+    assert done.exit_code == 0, done.output
+    wait(lambda: a.core.ledger.count() == 3 and not a.core.ledger.active(), "the series to end")
     board = a.shell.answer("leaderboard")
 
     c = machine("c")
     rebuilt = c.shell.type("warehouse", "rebuild")
-    assert (rebuilt.exit_code, rebuilt.stdout) == (0, "2 runs recorded\n")
+    assert (rebuilt.exit_code, rebuilt.stdout) == (0, "3 runs recorded\n")
+    assert c.shell.type(*SERIES).stdout == a.shell.type(*SERIES).stdout
+    assert "nightly" in c.shell.type(*SERIES).stdout
     assert c.shell.answer("leaderboard") == board
     assert c.shell.answer("warehouse", "check")["damages"] == []
 
     postgres.create("lost")
     d = Machine(tmp_path / "d" / "data", sandbox, url_of(postgres, "lost"))
-    assert d.shell.type("warehouse", "rebuild").stdout == "2 runs recorded\n"
+    assert d.shell.type("warehouse", "rebuild").stdout == "3 runs recorded\n"
     assert d.shell.answer("leaderboard") == board
     assert d.core.annotations.of(runs[0].run_id).name == "renamed afterwards"
     postgres.drop("lost")
