@@ -27,6 +27,7 @@ from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
 from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, open_door
 from aisbench_core.web.security_headers import SecurityHeaders
 from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
+from aisbench_core.web.tls import require_tls
 from aisbench_core.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
 from pages._ui.shell.core import person_of, shared_core, tensorboards
@@ -95,7 +96,9 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     require_permission(door.names.address, door.network)
     require_complete(load_settings(), door.names.address)
     identity()
-    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    certificate = str(st.get_option("server.sslCertFile") or "")
+    require_tls(load_settings(), certificate)
+    scheme = "https" if certificate else "http"
     print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
     following = open_core().following.in_background() if load_settings().console_follows else nullcontext()
     with private_umask(), following, closing(uploads()), closing(tensorboards()):

@@ -94,6 +94,10 @@ class Settings(Frozen):
     ] = ""
     session_idle_minutes: Annotated[int, Field(ge=1, le=10080, description="An idle session ends after this.")] = 480
     session_hours: Annotated[int, Field(ge=1, le=168, description="A session ends after this.")] = 24
+    tls_certificate: Annotated[
+        str, Field(description="PEM file with the console's certificate, and those above it, for https.")
+    ] = ""
+    tls_key: Annotated[str, Field(description="PEM file with its key, which only its owner may read.")] = ""
     public_url: str = Field(
         default="", pattern=r"^(https?://[^/\s]+/?)?$", description="Address behind a reverse proxy."
     )

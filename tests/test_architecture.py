@@ -128,10 +128,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.results.job_events", "aisbench_core.results.utilisation", "aisbench_core.rulesets"),
         *("aisbench_core.results.card_samples", "aisbench_core.running.run_files", "aisbench_core.summaries"),
         *(f"aisbench_core.{name}" for name in ("liveness", "report.words", "summaries.tensorboards")),
-        *("aisbench_core.system", "aisbench_core.tokens.token"),
+        *("aisbench_core.system", "aisbench_core.tokens.token", "aisbench_core.warehouse", "aisbench_core.wiring"),
         *(f"aisbench_core.statistics.{name}" for name in ("amdahl", "difference", "summary")),
-        *("aisbench_core.warehouse", "aisbench_core.api.serving", "aisbench_core.web.addresses"),
-        *("aisbench_core.client", "aisbench_core.commands", "aisbench_core.web.identity", "aisbench_core.wiring"),
+        *("aisbench_core.api.serving", "aisbench_core.client", "aisbench_core.commands"),
+        *(f"aisbench_core.web.{name}" for name in ("addresses", "identity", "tls")),
         *BELOW,
     ),
     "aisbench_core/api": (

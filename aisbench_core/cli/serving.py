@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from aisbench_core.web.addresses import FORWARDED, SWITCH, is_loopback, require_
 
 if TYPE_CHECKING:
     from aisbench_core.settings import Settings
+    from aisbench_core.web.tls import TlsFiles
 
 READY_SECONDS = 60.0  # a first start compiles every module
 POLL_SECONDS = 0.1
@@ -34,7 +36,6 @@ END_SECONDS = 15.0
 CONSOLE = "the console"
 
 _EXPOSE = "--dangerously-expose-keys-to-jobs"
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach localhost
 
 
 @command()
@@ -121,9 +122,12 @@ def _start_all(
     family: _Family, settings: "Settings", sandbox: bool, host: str, port: int, switches: list[str], exposed: bool
 ) -> None:
     from aisbench_core.settings import environment
+    from aisbench_core.web.tls import tls_files
 
-    address = url_of(host, port)
-    if _answers(f"{address}/_stcore/health"):
+    tls = tls_files(settings)
+    address = url_of(host, port, "https" if tls else "http")
+    answers = partial(_answers, f"{address}/_stcore/health", tls)
+    if answers():
         raise AisbenchError(
             Message("another server already answers at {address}", address=address),
             Message("if it is not the console, choose another --port"),
@@ -134,17 +138,18 @@ def _start_all(
         make_private_folder(folder)
         before = _changed(folder / "profile.yaml")  # the sandbox writes it when it is ready
         _start_sandbox(family, settings, folder, exposed)
-    console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), "--", *switches]
+    encryption = ["--server.sslCertFile", str(tls.certificate), "--server.sslKeyFile", str(tls.key)] if tls else []
+    console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), *encryption]
     # With sign-in, the address of a connection is the connection's, whatever a header says; see web/identity.py.
     variables = {**environment(), FORWARDED: ""} if settings.needs_sign_in else None
-    family.start(CONSOLE, console, variables)  # starts while the sandbox does
+    family.start(CONSOLE, [*console, "--", *switches], variables)  # starts while the sandbox does
     if sandbox:
         _wait_until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
     if is_read_only(settings.data_dir):
         display.message(f"the folder {settings.data_dir} is read-only: runs are neither launched nor followed")
     else:
         family.start("the follower", ["aisbench_core.cli", "--local", "follow", "--quiet"])
-    _wait_until(family, CONSOLE, lambda: _answers(f"{address}/_stcore/health"))
+    _wait_until(family, CONSOLE, answers)
     click.echo(f"AISBench console: {address}")
     if sandbox:
         display.message(f"a sandbox region is running as well: its results are {display.REHEARSALS}")
@@ -191,9 +196,11 @@ def _wait_until(family: _Family, name: str, ready: Callable[[], bool]) -> None:
         pause.wait(POLL_SECONDS)
 
 
-def _answers(url: str) -> bool:
+def _answers(url: str, tls: "TlsFiles | None") -> bool:
+    # A proxy cannot reach localhost.
+    handlers = [urllib.request.HTTPSHandler(context=tls.client_context())] if tls else []
     try:
-        with _DIRECT.open(url, timeout=1) as reply:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({}), *handlers).open(url, timeout=1) as reply:
             return bool(reply.status == HTTPStatus.OK)
     except (urllib.error.URLError, OSError):
         return False
