@@ -48,7 +48,7 @@ bench: $(INSTALLED_TEST) postgres ## measure beside peers, which it installs, an
 	@$(BIN)/python -m tests.bench.figures
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
 
-reliability: $(INSTALLED_TEST) browser postgres ## attack the product for about an hour, and write docs/reliability.md
+reliability: $(INSTALLED_TEST) browser postgres network ## attack the product for about an hour, and write docs/reliability.md
 	@$(BIN)/python -m tests.reliability.outcomes
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/reliability
 
@@ -130,6 +130,12 @@ postgres:
 		echo "the tests need PostgreSQL: install your system's package (Debian: apt-get install postgresql)" >&2; \
 		exit 1; \
 	fi
+
+.PHONY: network
+network:
+	@command -v ip >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing iproute2 for hosts of tests"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iproute2 >/dev/null; fi
 
 .PHONY: servers
 # At runlevel 1 Debian starts no service of a package that it installs.

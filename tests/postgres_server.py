@@ -25,7 +25,6 @@ _DIE_WITH_PARENT = 1
 _DEBIAN = Path("/usr/lib/postgresql")
 _UNPRIVILEGED = ("postgres", "nobody")
 _SETTINGS = {
-    "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
     "fsync": "off",  # a process may die in these tests, the machine does not
     "full_page_writes": "off",
@@ -38,7 +37,9 @@ _SETTINGS = {
 class PostgresServer:
     """Starts on a free port, over a temporary folder; PostgreSQL refuses to be root, so somebody else runs it then."""
 
-    def __init__(self) -> None:
+    def __init__(self, address: str = "") -> None:
+        """`address`: one of this machine beside 127.0.0.1, for clients of its network."""
+        self._listen = ["127.0.0.1", *([address] if address else [])]
         self.folder = Path(tempfile.mkdtemp(prefix="aisbench-postgres-"))
         self.port = free_port()
         self._bin = _programs()
@@ -50,7 +51,8 @@ class PostgresServer:
 
     def resume(self) -> None:
         """Start, and wait until it answers."""
-        options = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        settings = _SETTINGS | {"listen_addresses": ",".join(self._listen)}
+        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self._process = self._start("postgres", "-D", str(self._data), "-p", str(self.port), *options)
         until = time.monotonic() + READY_SECONDS
         while not self._answers():
@@ -130,6 +132,8 @@ class PostgresServer:
         ]
         made = self._start("initdb", "-D", str(self._data), *options)
         assert made.wait(READY_SECONDS * 2) == 0, (self.folder / "log").read_text()[-2000:]
+        with (self._data / "pg_hba.conf").open("a") as allowed:
+            allowed.writelines(f"host all all {address}/24 scram-sha-256\n" for address in self._listen)
 
     def _start(self, program: str, *arguments: str) -> "subprocess.Popen[bytes]":
         as_user: dict[str, Any] = {"user": self._user, "group": pwd.getpwnam(self._user).pw_gid} if self._user else {}

@@ -47,12 +47,16 @@ _DEFAULTS = {
     "application_name": "aisbench", "client_encoding": "UTF8", "connect_timeout": "5",
     "keepalives_idle": "30", "keepalives_interval": "10", "keepalives_count": "3", "tcp_user_timeout": "30000",
 }  # fmt: skip
+# So PostgreSQL notices within 15 seconds that the machine or the network of a client is gone, and frees its locks: by
+# probes while nothing is sent, and by the other limit while an answer is under way.
+_WATCHED = (
+    "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2; "
+    "set tcp_user_timeout = '15s'"
+)
 _SESSION = (
-    f"set search_path = {SCHEMA}; set lock_timeout = '{BUSY_SECONDS}s'; "
+    f"{_WATCHED}; set search_path = {SCHEMA}; set lock_timeout = '{BUSY_SECONDS}s'; "
     f"set idle_in_transaction_session_timeout = '{FROZEN_SECONDS}s'"
 )
-# So PostgreSQL notices within 15 seconds that the machine or the network of who follows is gone.
-_WATCHED = "set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 2"
 # A lock by one number of 64 bits has its upper and lower half here, and 1 as its kind.
 _SEAT_COUNT = (
     "select count(*) from pg_locks where locktype = 'advisory' and granted and mode = 'ShareLock' and classid = 0"
@@ -194,7 +198,6 @@ class FollowerConnection:
 
     def __init__(self, address: LedgerAddress) -> None:
         self._con = connect(address)
-        self._con.execute(_WATCHED)
 
     def take_seat(self) -> bool:
         """Be one of those that share the profiles; always succeeds."""
