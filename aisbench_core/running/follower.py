@@ -109,7 +109,8 @@ class Follower:
         self._tasks = Tasks(settings.follower_threads)
         self._profiles: dict[str, ProfileFollower] = {}
         self._beats = Beats(self._ledger)
-        self._share, self._beaten = ProfileShare(leads=False, held=None), self._clock()
+        self._share: ProfileShare | None = None
+        self._beaten: datetime | None = None
         self._last_error = ""
 
     def run_forever(self, stop: threading.Event, *, substitute: bool = False) -> None:
@@ -185,7 +186,7 @@ class Follower:
         return runs
 
     def _beat(self, share: ProfileShare, now: datetime) -> None:
-        if share != self._share or abs(now - self._beaten) >= timedelta(seconds=BEAT_SECONDS):
+        if share != self._share or self._beaten is None or abs(now - self._beaten) >= timedelta(seconds=BEAT_SECONDS):
             self._beats.save(self._who, now, share)
             self._share, self._beaten = share, now
 
