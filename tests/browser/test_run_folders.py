@@ -57,8 +57,8 @@ def test_a_page_shows_the_growing_log_of_a_run_that_another_machine_follows(
         early = log.inner_text()
         expect(log).not_to_have_text(early, timeout=60_000)
         a.runs.stop(run.run_id, named(PERSON))
+        follower.wait(lambda: a.ledger.get(run.run_id).state is RunState.STOPPED, "the run to end")
         expect(visit.page.get_by_text("Stopped").first).to_be_visible(timeout=60_000)
-        assert a.ledger.get(run.run_id).state is RunState.STOPPED
         assert visit.troubles() == []
 
         path = f"/{region.bucket}/seen/runs/{run.run_id}/logs/"
