@@ -48,7 +48,7 @@ bench: $(INSTALLED_TEST) postgres ## measure beside peers, which it installs, an
 	@$(BIN)/python -m tests.bench.figures
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
 
-reliability: $(INSTALLED_TEST) browser postgres network ## attack the product for about an hour, and write docs/reliability.md
+reliability: $(INSTALLED_TEST) browser postgres hosts ## attack the product for about an hour, and write docs/reliability.md
 	@$(BIN)/python -m tests.reliability.outcomes
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/reliability
 
@@ -131,11 +131,11 @@ postgres:
 		exit 1; \
 	fi
 
-.PHONY: network
-network:
-	@command -v ip >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "installing iproute2 for hosts of tests"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iproute2 >/dev/null; fi
+.PHONY: hosts
+hosts:
+	@{ command -v ip && command -v debootstrap; } >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing iproute2 and debootstrap for hosts of tests"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iproute2 debootstrap >/dev/null; fi
 
 .PHONY: servers
 # At runlevel 1 Debian starts no service of a package that it installs.

@@ -25,7 +25,7 @@ def restore(backup: Path, settings: Settings) -> BackupManifest:
     target = settings.data_dir
     _require_empty(target)
     with full_disks_named():
-        make_private_folder(target)
+        _make(target)
         # Below the folder itself: it may be a mount, or lie where its owner can create nothing.
         with tempfile.TemporaryDirectory(prefix=".restore-", dir=target) as name:
             draft = Path(name)
@@ -37,6 +37,18 @@ def restore(backup: Path, settings: Settings) -> BackupManifest:
                 entry.rename(target / entry.name)
         sync(target)
     return manifest
+
+
+def _make(target: Path) -> None:
+    try:
+        make_private_folder(target)
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+        raise ConfigError(
+            Message(
+                "the data folder {folder} cannot be made: {reason}", folder=target, reason=verbatim(error.strerror)
+            ),
+            Message("make it for this account first, with mode 0700, or name another one in AISBENCH_DATA_DIR"),
+        ) from error
 
 
 def _require_empty(target: Path) -> None:

@@ -202,3 +202,15 @@ def test_the_copy_of_the_ledger_is_of_one_moment_while_it_is_written(shell: Comm
     assert shell_result.exit_code == 0, shell_result.output
     with sqlite3.connect(other.data_dir / "ledger.sqlite3") as con:
         assert con.execute("select detail from runs").fetchall() == [("",)]
+
+
+def test_a_data_folder_that_cannot_be_made_is_named_with_the_reason(shell: CommandLine, tmp_path: Path) -> None:
+    backup, no_folder = tmp_path / "backup.tar.gz", tmp_path / "file"
+    no_folder.write_text("")
+    assert shell.type("backup", str(backup)).exit_code == 0
+    shell.environment["AISBENCH_DATA_DIR"] = str(no_folder / "data")
+
+    result = shell.type("restore", str(backup))
+
+    assert result.exit_code == 2
+    assert f"the data folder {no_folder}/data cannot be made: Not a directory" in result.stderr
