@@ -181,12 +181,12 @@ def test_after_the_first_failure_of_many_nothing_more_is_sent(
 ) -> None:
     (tmp_path / "file").write_bytes(b"x")
     sandbox.faults(obs(status=403, code="AccessDenied", message="Access Denied"))
-    pairs = [(place.path(f"{number:03}"), tmp_path / "file") for number in range(200)]
+    pairs = [(place.path(f"{number:03}"), tmp_path / "file") for number in range(2000)]
 
     with pytest.raises(AuthFailed):
         place.objects.put_many(pairs, lambda _done, _total: None)
 
-    assert sandbox.requests()["obs"]["PUT"] < 100
+    assert sandbox.requests()["obs"]["PUT"] < 400  # what is under way when the first answer is read, on a busy machine
 
 
 def test_connections_that_were_closed_meanwhile_are_opened_again(place: Region, sandbox: SandboxProcess) -> None:
