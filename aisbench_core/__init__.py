@@ -18,7 +18,7 @@ READ_SECONDS = 600.0
 
 def open_warehouse(path: str | Path | None = None, *, token: str = "") -> "OpenWarehouse":
     """Open a results warehouse read-only, to query it as pandas DataFrames: a file, a snapshot, the settings' own, or
-    that of a server, as `https://bench.example`, with a token (default: AISBENCH_TOKEN).
+    that of a server, as `https://bench.example`, with a token (default: AISBENCH_TOKEN, or that of `aisbench login`).
 
     Close it, or use it in `with`. Safe beside a running console. Raises ConfigError when there is no such file, or
     when the settings cannot be used, or without a token."""
@@ -48,14 +48,5 @@ def _of_disk(path: str | Path | None) -> "WarehouseTables":
 def _of_server(address: object, token: str) -> "WarehouseTables":
     from aisbench_core.client.client import Client
     from aisbench_core.client.tables import ServerTables
-    from aisbench_core.errors import ConfigError
-    from aisbench_core.messages import Message
-    from aisbench_core.settings import environment
 
-    token = token or environment().get("AISBENCH_TOKEN", "")
-    if not token:
-        raise ConfigError(
-            Message("{server} wants a token", server=address),
-            Message("give it as token=…, or set AISBENCH_TOKEN; `aisbench token create` makes one"),
-        )
     return ServerTables(Client(str(address), token, seconds=READ_SECONDS))

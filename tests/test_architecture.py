@@ -155,7 +155,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.wiring", *BELOW),
     ),
     "aisbench_core/commands": ("aisbench_core.commands", "aisbench_core.tokens.token", *BELOW),
-    "aisbench_core/client": ("aisbench_core.client", "aisbench_core.errors"),
+    "aisbench_core/client": ("aisbench_core.client", *BELOW),
     "aisbench_core/wiring.py": (
         *("aisbench_core.accounts", "aisbench_core.console_log"),
         *(

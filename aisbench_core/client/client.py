@@ -1,81 +1,28 @@
 """Calls the REST API of a console (docs/api.md) with a token."""
 
-import json
 import secrets
 import shutil
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urlsplit
 
-from aisbench_core.errors import AisbenchError, ConfigError, Problem, SpecError
-from aisbench_core.messages import Message, verbatim
+from aisbench_core.client.connection import ApiProblem, Connection, Json, part_of, with_query
+from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     import pyarrow as arrow
 
-PREFIX = "/api/v1"
-TRIES = 5
-FIRST_WAIT_S = 0.5
 ENDED = ("completed", "failed", "stopped")
 SERIES_ENDED = ("completed", "completed with failures", "stopped")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-# Answers by which a server or a proxy before it says that trying again soon helps.
-_BUSY = (502, 503, 504)
-# Nothing was begun.
-_NOT_BEGUN = ("server-busy", "too-many-operations")
-
-Json = Any
-"""An answer; docs/api.md and the server's /api/v1/openapi.json describe its fields."""
 
 
-class ApiProblem(AisbenchError):
-    """The server refused a request, or did not answer (`status` 0). `code`: its kind; `problem`: all its fields."""
-
-    def __init__(self, message: Message, status: int, code: str, problem: Mapping[str, Any]) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.problem = problem
-
-    @property
-    def may_pass(self) -> bool:
-        """Whether trying again soon helps. Of those with status 429, others are about the launches of an hour."""
-        return self.status in (0, *_BUSY) or self.code in _NOT_BEGUN
-
-
-class Client:
+class Client(Connection):
     """A console's API. Reads, and launches, which have a key, are tried again when the server is busy or out of reach.
 
     Every method raises ApiProblem."""
-
-    def __init__(self, server: str, token: str, *, seconds: float = 60.0, unencrypted: bool = False) -> None:
-        """`server`: its address without a path. `unencrypted`: allow http to other machines, which exposes the token.
-
-        Raises ConfigError."""
-        parts = urlsplit(server)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(
-                Message("{server} is no address of a server", server=server), Message("such as https://bench.example")
-            )
-        if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not unencrypted:
-            raise ConfigError(
-                Message("over http everybody on the way to {host} can read the token", host=parts.hostname),
-                Message("use https, or allow it: unencrypted=True, or AISBENCH_UNENCRYPTED=1 for commands"),
-            )
-        self._server = server.rstrip("/")
-        self._token = token
-        self._seconds = seconds
-        self._opener = urllib.request.build_opener(_NoRedirects)
-
-    def __repr__(self) -> str:
-        """Without the token."""
-        return f"Client({self._server!r})"
 
     # --- runs ---------------------------------------------------------------------------------------------
 
@@ -286,10 +233,6 @@ class Client:
         with self._send("GET", with_query("/export", filters)) as reply, file.open("wb") as target:
             shutil.copyfileobj(reply, target)
 
-    def get(self, path: str, **query: Any) -> Any:
-        """The JSON of any endpoint that reads; lists are repeated parameters."""
-        return self._json("GET", with_query(path, query))
-
     # --- commands -------------------------------------------------------------------------------------------
 
     def start_command(self, request: Mapping[str, Any]) -> HTTPResponse:
@@ -305,94 +248,3 @@ class Client:
     def interrupt_command(self, command_id: str, cookie: str = "") -> None:
         """Interrupt a running command, as Ctrl-C does."""
         self._json("POST", f"/commands/{part_of(command_id)}/interrupt", None, {"Cookie": cookie})
-
-    # --- HTTP -----------------------------------------------------------------------------------------------
-
-    def _items(self, path: str, query: Mapping[str, Any]) -> Iterator[Json]:
-        cursor: str | None = ""
-        while cursor is not None:
-            page = self.get(path, **query, cursor=cursor)
-            yield from page["items"]
-            cursor = page["next"]
-
-    def _json(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        headers: Mapping[str, str] | None = None,
-        *,
-        repeatable: bool = True,
-    ) -> Any:
-        with self._send(method, path, body, headers, repeatable=repeatable) as reply:
-            return json.load(reply)
-
-    def _send(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        headers: Mapping[str, str] | None = None,
-        *,
-        repeatable: bool = True,
-    ) -> HTTPResponse:
-        """`repeatable`: twice is as once, so that it is sent again if nobody knows whether it arrived."""
-        for number in range(TRIES):
-            try:
-                return self._send_once(method, path, body, headers or {})
-            except ApiProblem as problem:
-                if number == TRIES - 1 or not (problem.may_pass if repeatable else problem.code in _NOT_BEGUN):
-                    raise
-                time.sleep(FIRST_WAIT_S * 2**number)
-        raise AssertionError("the last try returns or raises")
-
-    def _send_once(self, method: str, path: str, body: object, headers: Mapping[str, str]) -> HTTPResponse:
-        content = None if body is None else json.dumps(body).encode()
-        sent = {"Authorization": f"Bearer {self._token}", **headers}
-        if content is not None:
-            sent["Content-Type"] = "application/json"
-        request = urllib.request.Request(f"{self._server}{PREFIX}{path}", content, sent, method=method)  # noqa: S310  # checked
-        try:
-            reply: HTTPResponse = self._opener.open(request, timeout=self._seconds)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise _problem_of(error.code, error.read()) from None
-        except (OSError, HTTPException) as error:
-            why = getattr(error, "reason", error)
-            message = Message("{server} does not answer: {why}", server=self._server, why=why)
-            raise ApiProblem(message, 0, "no-answer", {}) from error
-        return reply
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A redirect is an error: urllib would send the token to wherever it leads."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """Follow none."""
-
-
-def _problem_of(status: int, content: bytes) -> ApiProblem:
-    problem: dict[str, Any] = {}
-    with suppress(ValueError):
-        parsed = json.loads(content)
-        problem = parsed if isinstance(parsed, dict) else {}
-    detail, hint = str(problem.get("detail", f"HTTP {status}")), str(problem.get("hint", ""))
-    sentence = f"{detail} ({hint})" if hint else detail
-    return ApiProblem(verbatim(sentence), status, str(problem.get("code", "")), problem)
-
-
-def part_of(name: str) -> str:
-    """A name as a part of a path. Raises SpecError on an empty one."""
-    if not name:
-        raise SpecError(Message("the request"), [Problem("run_id", Message("is empty"))])
-    return quote(name, safe="")
-
-
-def with_query(path: str, query: Mapping[str, Any]) -> str:
-    """A path with the parameters that say something; lists are repeated ones."""
-    given = {name: _text(value) for name, value in query.items() if value not in (None, "", (), [])}
-    return f"{path}?{urlencode(given, doseq=True)}" if given else path
-
-
-def _text(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else value

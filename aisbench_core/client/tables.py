@@ -6,7 +6,8 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from aisbench_core.client.client import ApiProblem, Client, part_of, with_query
+from aisbench_core.client.client import Client
+from aisbench_core.client.connection import ApiProblem, part_of, with_query
 from aisbench_core.errors import AisbenchError, Problem, QueryError, RunNotFound, SpecError
 from aisbench_core.messages import Message, message_of
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from aisbench_core.client import ApiProblem, Client, client
+from aisbench_core.client import ApiProblem, Client, connection
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Role
 from tests import records as a
@@ -90,7 +90,7 @@ def test_a_refusal_has_the_servers_sentence_and_code(console: Client, api_bench:
 def test_a_launch_whose_answers_are_lost_launches_once(
     console: Client, api_bench: Bench, api_server: ApiProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(connection, "FIRST_WAIT_S", 0.01)
     backend, lost = urlsplit(api_server.url), [2]
 
     class Lossy(BaseHTTPRequestHandler):
@@ -124,7 +124,7 @@ def test_a_launch_whose_answers_are_lost_launches_once(
 
 
 def test_a_server_that_does_not_answer_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(connection, "FIRST_WAIT_S", 0.01)
 
     with pytest.raises(ApiProblem, match="does not answer") as silent:
         Client("http://127.0.0.1:9", "aisb_x").get("/runs")
@@ -156,16 +156,18 @@ def test_a_token_is_not_sent_where_a_redirect_leads() -> None:
 
 
 @pytest.mark.parametrize("server", ["bench.example", "ftp://bench.example", "https://", "http://bench.example"])
-def test_an_address_that_would_show_the_token_is_refused(server: str) -> None:
+def test_an_address_that_would_show_the_token_is_refused(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError):
         Client(server, "aisb_x")
 
     Client("http://bench.example", "aisb_x", unencrypted=True)
+    monkeypatch.setenv("AISBENCH_UNENCRYPTED", "1")
+    Client("http://bench.example", "aisb_x")
 
 
-@pytest.mark.parametrize(("status", "tries"), [(503, client.TRIES), (429, 1), (500, 1)])
+@pytest.mark.parametrize(("status", "tries"), [(503, connection.TRIES), (429, 1), (500, 1)])
 def test_only_what_passes_soon_is_tried_again(monkeypatch: pytest.MonkeyPatch, status: int, tries: int) -> None:
-    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(connection, "FIRST_WAIT_S", 0.01)
     asked = list[str]()
 
     class Refusing(BaseHTTPRequestHandler):
@@ -240,11 +242,11 @@ def test_a_client_checks_specs_and_says_something_of_runs(
             decide(run_id)
 
 
-@pytest.mark.parametrize(("ask", "tries"), [("stop_series", client.TRIES), ("rerun_series", 1)])
+@pytest.mark.parametrize(("ask", "tries"), [("stop_series", connection.TRIES), ("rerun_series", 1)])
 def test_what_is_not_the_same_when_sent_twice_is_sent_once(
     monkeypatch: pytest.MonkeyPatch, ask: str, tries: int
 ) -> None:
-    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(connection, "FIRST_WAIT_S", 0.01)
     asked = list[str]()
 
     class Losing(BaseHTTPRequestHandler):

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,8 @@ import pytest
 from pyarrow import ipc
 
 import aisbench_core
-from aisbench_core.client import ApiProblem, Client, client
+from aisbench_core.client import ApiProblem, Client, connection
+from aisbench_core.client.logins import Logins
 from aisbench_core.errors import ConfigError, QueryError, RunNotFound, SpecError
 from aisbench_core.model import Role
 from aisbench_core.warehouse.open.frames import OpenWarehouse
@@ -21,6 +23,7 @@ from aisbench_core.warehouse.open.views import VIEWS
 from tests import records as a
 from tests.flow.api_process import ApiProcess, Program, require_problem, token_of
 from tests.flow.following import Bench
+from tests.flow.remote_shell import RemoteShell
 from tests.flow.test_client import listening
 
 LONG = "select count(*) from range(100000000000) t(i) where i % 7 = 3"
@@ -171,7 +174,7 @@ def test_a_person_has_so_many_answers_under_way_and_is_told_so(api_server: ApiPr
 def test_a_client_waits_for_its_own_other_answers(
     api_server: ApiProcess, api_bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "FIRST_WAIT_S", 0.05)
+    monkeypatch.setattr(connection, "FIRST_WAIT_S", 0.05)
     opened = aisbench_core.open_warehouse(api_server.url, token=token_of(api_bench, name="busy"))
     with ExitStack() as held:
         for _ in range(4):
@@ -188,7 +191,7 @@ def test_a_client_waits_for_its_own_other_answers(
 def test_the_token_is_given_or_in_the_environment(
     api_server: ApiProcess, api_bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(ConfigError, match="wants a token"):
+    with pytest.raises(ConfigError, match="there is no token for"):
         aisbench_core.open_warehouse(api_server.url)
     with pytest.raises(ConfigError, match="over http everybody"):
         aisbench_core.open_warehouse("http://bench.example", token="aisb_x")
@@ -199,6 +202,34 @@ def test_the_token_is_given_or_in_the_environment(
     with aisbench_core.open_warehouse(api_server.url, token="aisb_no") as wrong, pytest.raises(ApiProblem) as refused:
         wrong.regions()
     assert refused.value.status == 401
+
+
+def test_programs_use_the_server_and_the_token_of_a_login(
+    api_server: ApiProcess, api_bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    token = token_of(api_bench, name="ann", role=Role.VIEWER)
+    with pytest.raises(ConfigError, match="no server is named, and `aisbench login` has stored none"):
+        Client()
+    RemoteShell(api_server.url, "", tmp_path).type("login", api_server.url, stdin=token, XDG_CONFIG_HOME=str(tmp_path))
+
+    with aisbench_core.open_warehouse(f"{api_server.url}/") as opened:
+        answer = opened.sql("select 1 as n")["n"].tolist()
+
+    assert answer == [1]
+    assert Client().get("/token")["name"] == "ann"
+    with pytest.raises(ConfigError, match=r"there is no token for https://other\.example"):
+        Client("https://other.example")
+    Logins(tmp_path / "aisbench").add("https://other.example", "aisb_x")
+    with pytest.raises(
+        ConfigError, match=r"there are tokens for several servers: http://127.*, https://other\.example"
+    ):
+        Client()
+    monkeypatch.setenv("AISBENCH_SERVER", api_server.url)
+    assert Client().get("/token")["name"] == "ann"
+    (tmp_path / "aisbench" / "tokens.json").chmod(0o644)
+    with pytest.raises(ConfigError, match="can be read by others"):
+        aisbench_core.open_warehouse(api_server.url)
 
 
 def test_a_server_that_is_none_of_ours_is_said() -> None:

@@ -21,8 +21,8 @@ def login(server: str, as_json: bool) -> None:
     readable by nobody else. AISBENCH_TOKEN is used instead where it is set. Commands run on the server while
     AISBENCH_SERVER names it.
     """
-    from aisbench_core.cli.remote.logins import Logins, address_of
     from aisbench_core.cli.remote.server import problems_of, server_at
+    from aisbench_core.client.logins import Logins, address_of
     from aisbench_core.settings import user_config_folder
 
     address = address_of(server)
@@ -45,8 +45,8 @@ def logout(server: str | None) -> None:
 
     It stays valid until it expires or is revoked: `aisbench token revoke`.
     """
-    from aisbench_core.cli.remote.logins import Logins
     from aisbench_core.cli.remote.server import named_server
+    from aisbench_core.client.logins import Logins
     from aisbench_core.settings import user_config_folder
 
     address = server or named_server()

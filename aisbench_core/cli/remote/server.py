@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from aisbench_core.cli.remote.logins import SERVER, UNENCRYPTED, Logins
 from aisbench_core.client import ApiProblem, Client
+from aisbench_core.client.logins import SERVER
 from aisbench_core.errors import AisbenchError, ConfigError, ServerUnavailable, TokenRefused
 from aisbench_core.messages import Message
-from aisbench_core.settings import environment, user_config_folder
+from aisbench_core.settings import environment
 
 BUSY = (502, 503, 504)
 
@@ -29,8 +29,7 @@ def named_server() -> str:
 
 def server_at(address: str, token: str = "") -> CommandServer:
     """A server with a token, by default the user's. Raises ConfigError."""
-    own = token or Logins(user_config_folder()).token_for(address, environment())
-    return CommandServer(address, Client(address, own, unencrypted=bool(environment().get(UNENCRYPTED))))
+    return CommandServer(address, Client(address, token))
 
 
 @contextmanager

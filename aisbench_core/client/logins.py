@@ -54,6 +54,20 @@ class Logins:
             )
         return token
 
+    def server(self, environment: Mapping[str, str]) -> str:
+        """The server of the environment, or else the only one with a stored token. Raises ConfigError."""
+        if named := environment.get(SERVER, "").strip():
+            return named
+        stored = sorted(self.all())
+        if len(stored) == 1:
+            return stored[0]
+        raise ConfigError(
+            Message("there are tokens for several servers: {servers}", servers=", ".join(stored))
+            if stored
+            else Message("no server is named, and `aisbench login` has stored none"),
+            Message("give its address, such as https://bench.example, or set AISBENCH_SERVER"),
+        )
+
     def _write(self, tokens: Mapping[str, str]) -> None:
         write_whole(self.file, json.dumps(tokens, indent=2).encode())
 
