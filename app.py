@@ -49,8 +49,8 @@ def public_origin() -> WebOrigin | None:
 
 def identity() -> ProxyIdentity | None:
     """Who says who somebody is, by the settings."""
-    people = open_core().people
-    return proxy_identity(load_settings(), environment(), people.is_revoked)
+    core = open_core()
+    return proxy_identity(load_settings(), environment(), core.people.is_revoked, core.sign_in_audit)
 
 
 def sign_in_door() -> SignInDoor | None:
@@ -58,7 +58,7 @@ def sign_in_door() -> SignInDoor | None:
     settings = load_settings()
     if settings.identity is not Identity.OIDC:
         return None
-    return open_door(settings, shared_core().sign_ins)
+    return open_door(settings, shared_core().sign_ins, shared_core().sign_in_audit)
 
 
 @cache

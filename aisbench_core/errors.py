@@ -114,6 +114,11 @@ class PersonNotFound(AisbenchError):
 class TokenRefused(AisbenchError):
     """A token is unknown, expired or revoked."""
 
+    def __init__(self, message: Message, hint: Hint = "", owner: str = "") -> None:
+        """`owner`: whose the token is, if its secret was right."""
+        super().__init__(message, hint)
+        self.owner = owner
+
 
 class ServerUnavailable(AisbenchError):
     """The server that a command is sent to is busy, or does not answer; trying again helps."""

@@ -10,6 +10,7 @@ from aisbench_core.accounts.audit import Audit
 from aisbench_core.accounts.identities import Identities
 from aisbench_core.accounts.people import People
 from aisbench_core.accounts.sessions import Sessions
+from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.accounts.sign_ins import SignIns
 from aisbench_core.annotations import AnnotationService
 from aisbench_core.authoring.software import SoftwarePackages
@@ -93,8 +94,9 @@ class Core:
         self.watches = WatchLedger(ledger)
         self.audit = Audit(ledger, settings.keep_audit_days, clock)
         self.people = People(ledger, clock)
-        self.sessions = Sessions(settings, self.people, clock)
-        self.sign_ins = SignIns(ledger, self.sessions, self.people, Identities(ledger))
+        self.sign_in_audit = SignInAudit(self.audit.record, clock)
+        self.sessions = Sessions(settings, self.people, clock, self.sign_in_audit)
+        self.sign_ins = SignIns(ledger, self.sessions, self.people, Identities(ledger), self.sign_in_audit)
         self.tokens = Tokens(TokenLedger(ledger), clock, self.people.role_of)
         self.warehouse = warehouse
         self.operations = Operations(settings.data_dir, settings.operations_at_once)

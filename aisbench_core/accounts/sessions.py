@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from aisbench_core.access.permissions import ROLES
-from aisbench_core.accounts.people import People
+from aisbench_core.accounts.people import People, Person
+from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.errors import SignedOut
 from aisbench_core.messages import Message
 from aisbench_core.model import Clock
@@ -27,9 +28,10 @@ class Session:
 class Sessions:
     """Begins and checks sessions."""
 
-    def __init__(self, settings: Settings, people: People, clock: Clock) -> None:
+    def __init__(self, settings: Settings, people: People, clock: Clock, audit: SignInAudit) -> None:
         self._settings = settings
         self._people = people
+        self._audit = audit
         self._clock = clock
 
     @property
@@ -53,14 +55,20 @@ class Sessions:
         Raises SignedOut if the access was revoked, or nobody was named."""
         if not name.strip():
             raise SignedOut(Message("the proxy named nobody"), Message("sign in there, then reload the page"))
-        return self.begin_as(name.strip(), [group.strip() for group in groups.split(",")])
+        person = self.admit(name.strip(), [group.strip() for group in groups.split(",")])
+        self._audit.page_opened(person.name, person.role)
+        return self.of(person)
 
-    def begin_as(self, name: str, groups: Collection[str]) -> Session:
-        """A session of somebody of known name and groups. Raises SignedOut if the access was revoked."""
+    def admit(self, name: str, groups: Collection[str]) -> Person:
+        """Somebody of known name and groups, as of now. Raises SignedOut if the access was revoked."""
         known = self._settings.roles_of_groups
         roles = [known[group] for group in groups if group in known]
         person = self._people.sign_in(name, max(roles, key=list(ROLES).index) if roles else None, groups)
         LOG.info("%s signed in, as %s", person.name, person.role)
+        return person
+
+    def of(self, person: Person) -> Session:
+        """A session that begins now."""
         now = self._clock()
         return Session(person.name, now, now)
 

@@ -9,14 +9,16 @@ import secrets
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from aisbench_core.accounts.identities import Account, Identities
 from aisbench_core.accounts.people import People
 from aisbench_core.accounts.sessions import Session, Sessions
+from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.errors import AisbenchError, SignedOut
 from aisbench_core.messages import Message
 from aisbench_core.running.ledger import Ledger, as_text, as_time
+from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import insert
 
 # Use is stored after this part of the idle time, at most so seldom: each time empties what pages have cached.
@@ -34,11 +36,14 @@ class Whose:
 class SignIns:
     """The open sessions. Threads and processes may share them."""
 
-    def __init__(self, ledger: Ledger, sessions: Sessions, people: People, identities: Identities) -> None:
+    def __init__(
+        self, ledger: Ledger, sessions: Sessions, people: People, identities: Identities, audit: SignInAudit
+    ) -> None:
         self._ledger = ledger
         self._sessions = sessions
         self._people = people
         self._identities = identities
+        self._audit = audit
         self._guard = threading.Lock()
         # What the ledger said of an id, for as long as the ledger does not change: every request asks.
         self._read: dict[str, Session] = {}
@@ -48,18 +53,36 @@ class SignIns:
         """How many sessions are stored."""
         return int(self._ledger.rows("select count(*) as stored from sign_ins", [])[0]["stored"])
 
-    def begin(self, account: Account, replaced: str = "") -> str:
+    def begin(self, account: Account, replaced: str = "", address: str = "") -> str:
         """Open a session, in place of the browser's earlier one; returns its id, which is new.
 
         Raises SignInFailed if the name belongs to another account, SignedOut if the access was revoked."""
-        session = self._sessions.begin_as(self._identities.name_of(account), account.groups)
-        session_id, now = secrets.token_urlsafe(32), session.began_at
+        try:
+            person = self._sessions.admit(self._identities.name_of(account), account.groups)
+        except AisbenchError as error:
+            self._audit.refused(str(error.message), address, account.name)
+            raise
+        session, session_id = self._sessions.of(person), secrets.token_urlsafe(32)
         with self._ledger.transaction() as con:
-            ended = [as_text(now - self._sessions.longest), as_text(now - self._sessions.idle), _hash(replaced)]
-            con.execute("delete from sign_ins where began_at < ? or active_at < ? or id_hash = ?", ended)
-            times = {"began_at": as_text(now), "active_at": as_text(now)}
+            ended = self._forget_ended(con, session.began_at)
+            con.execute("delete from sign_ins where id_hash = ?", [_hash(replaced)])
+            times = {"began_at": as_text(session.began_at), "active_at": as_text(session.active_at)}
             insert(con, "sign_ins", {"id_hash": _hash(session_id), "name": session.name, **times})
+        self._audit.signed_in(person.name, person.role, account.issuer, address)
+        for one in ended:
+            self._audit.ended(one.name, self._why_ended(one))
         return session_id
+
+    def _forget_ended(self, con: LedgerConnection, now: datetime) -> list[Session]:
+        limits = [as_text(now - self._sessions.longest), as_text(now - self._sessions.idle)]
+        found = con.execute("select * from sign_ins where began_at < ? or active_at < ?", limits).fetchall()
+        con.executemany("delete from sign_ins where id_hash = ?", [[row["id_hash"]] for row in found])
+        return [_session_of(row) for row in found]
+
+    def _why_ended(self, session: Session) -> str:
+        end = min(session.active_at + self._sessions.idle, session.began_at + self._sessions.longest)
+        setting = "session_hours" if end == session.began_at + self._sessions.longest else "session_idle_minutes"
+        return f"at {end:%Y-%m-%d %H:%M} UTC by {setting}"
 
     def whose(self, session_id: str) -> Whose:
         """Whom a request with this id is from. A session whose person was revoked ends."""
@@ -67,7 +90,8 @@ class SignIns:
             name = self.checked(session_id, active=False).name
             if not self._people.is_revoked(name):
                 return Whose(name)
-            self.end(session_id)
+            if self._end(session_id):
+                self._audit.ended(name, "the access was revoked")
             return Whose(is_revoked=True)
         return Whose()
 
@@ -84,8 +108,14 @@ class SignIns:
 
     def end(self, session_id: str) -> None:
         """Sign out: every page of that browser ends, at every console."""
+        stored = self._stored(_hash(session_id))
+        if self._end(session_id) and stored:
+            self._audit.signed_out(stored.name)
+
+    def _end(self, session_id: str) -> bool:
+        """Whether a session was open until now."""
         with self._ledger.transaction() as con:
-            con.execute("delete from sign_ins where id_hash = ?", [_hash(session_id)])
+            return con.execute("delete from sign_ins where id_hash = ?", [_hash(session_id)]).rowcount > 0
 
     def _store_use(self, session_id: str, session: Session) -> None:
         with self._ledger.transaction() as con:
@@ -100,12 +130,15 @@ class SignIns:
             if id_hash in self._read:
                 return self._read[id_hash]
         rows = self._ledger.rows("select * from sign_ins where id_hash = ?", [id_hash])
-        found = [Session(row["name"], as_time(row["began_at"]), as_time(row["active_at"])) for row in rows]
-        session = found[0] if found else None
+        session = _session_of(rows[0]) if rows else None
         with self._guard:
             if session and revision is not None and revision == self._revision:
                 self._read[id_hash] = session
         return session
+
+
+def _session_of(row: Row) -> Session:
+    return Session(row["name"], as_time(row["began_at"]), as_time(row["active_at"]))
 
 
 def _hash(session_id: str) -> str:

@@ -37,6 +37,8 @@ from aisbench_core.api.streams import StreamedParts
 from aisbench_core.commands.running import RunningCommands
 from aisbench_core.errors import AisbenchError, NotAllowed, TokenRefused
 from aisbench_core.messages import Message
+from aisbench_core.model import WayIn
+from aisbench_core.tokens.token import Token
 from aisbench_core.wiring import Core
 
 LOG = logging.getLogger(__name__)
@@ -106,7 +108,7 @@ class ApiServer:
 
     async def _body(self, request: Request, most: int) -> bytes:
         """The body, of whom a token names: nobody else may keep the server waiting for one."""
-        await self._in_thread(lambda: token_of(request.headers, self._open_core().tokens))
+        await self._in_thread(self._token, request)
         seconds = BODY_SECONDS * max(1, most // MOST_BODY)  # as much longer as it may be larger
         try:
             async with asyncio.timeout(seconds):
@@ -115,9 +117,20 @@ class ApiServer:
             message = Message("the body did not arrive within {seconds} s", seconds=seconds)
             raise SlowBody(message, Message("send it at once")) from None
 
+    def _token(self, request: Request) -> Token:
+        """The token of a request. Raises TokenRefused, which is in the audit unless there was no token."""
+        core = self._open_core()
+        try:
+            return token_of(request.headers, core.tokens)
+        except TokenRefused as error:
+            if "authorization" in request.headers:
+                address = request.client.host if request.client else ""
+                core.sign_in_audit.refused(str(error.message), address, error.owner, WayIn.API)
+            raise
+
     def _answer(self, endpoint: Endpoint, request: Request, body: bytes) -> Any:
         core = self._open_core()
-        token = token_of(request.headers, core.tokens)
+        token = self._token(request)
         path = {name: str(value) for name, value in request.path_params.items()}
         query = query_of(endpoint.query, request.query_params)
         content = body_of(endpoint.body, body, request.headers) if endpoint.body else None
@@ -129,7 +142,7 @@ class ApiServer:
 
     def _metrics_text(self, request: Request) -> str:
         core = self._open_core()
-        token_of(request.headers, core.tokens)
+        self._token(request)
         traffic = Traffic(self.answers, sum(self._in_flight.values()), self.sessions() if self.sessions else None)
         return metrics.text_of(core, traffic, self._latency.last(core.health.services, core.clock()))
 

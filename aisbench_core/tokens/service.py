@@ -96,16 +96,16 @@ class Tokens:
             roles = (self.role_of(name) for name in (token.name, token.created_by))
             return min((token.role, *(role for role in roles if role)), key=list(Role).index)
         except SignedOut as error:
-            raise TokenRefused(error.message, Message("ask an admin for access")) from None
+            raise TokenRefused(error.message, Message("ask an admin for access"), token.name) from None
 
     def _require_active(self, token: Token) -> None:
         hint = Message("`aisbench token create` makes a new one")
         match token.state(self.clock()):
             case TokenState.EXPIRED:
                 expired = Message("this token expired on {day}", day=f"{token.expires_at:%Y-%m-%d}")
-                raise TokenRefused(expired, hint)
+                raise TokenRefused(expired, hint, token.name)
             case TokenState.REVOKED:
-                raise TokenRefused(Message("this token was revoked by {who}", who=token.revoked_by), hint)
+                raise TokenRefused(Message("this token was revoked by {who}", who=token.revoked_by), hint, token.name)
 
     def _record_use(self, token: Token) -> None:
         now = self.clock()

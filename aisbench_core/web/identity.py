@@ -8,17 +8,21 @@ import ipaddress
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from http import HTTPStatus
 
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.access.identity import Identity
+from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.settings import Settings
 from aisbench_core.web.addresses import FORWARDED, is_loopback
-from aisbench_core.web.refusing import Refusal, refuse
+from aisbench_core.web.refusing import Refusal, address_of, refuse
 
 HEALTH = "/_stcore/health"
 """Answered without sign-in: it only says "ok". Programs come before, with tokens, which the API checks itself."""
@@ -35,6 +39,7 @@ class ProxyIdentity:
     proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
     user_header: str
     is_revoked: Callable[[str], bool]
+    audit: SignInAudit
 
     def refusal(self, scope: Scope) -> Refusal | None:
         """HTTP status and message for a refused request; None if it passes."""
@@ -47,6 +52,13 @@ class ProxyIdentity:
         if len(names) != 1 or not names[0].strip():
             return 401, NO_NAME
         return (403, REVOKED) if self.is_revoked(names[0].strip()) else None
+
+    def record(self, refusal: Refusal, request: HTTPConnection) -> None:
+        """Write a refusal to the audit, unless nobody was named: probes name nobody."""
+        status, message = refusal
+        if status == HTTPStatus.FORBIDDEN:
+            who = request.headers.get(self.user_header, "").strip() if message == REVOKED else ""
+            self.audit.refused(message, address_of(request), who)
 
     def _is_proxy(self, host: str) -> bool:
         try:
@@ -88,7 +100,7 @@ def _require_tls(settings: Settings, address: str) -> None:
 
 
 def proxy_identity(
-    settings: Settings, variables: Mapping[str, str], is_revoked: Callable[[str], bool]
+    settings: Settings, variables: Mapping[str, str], is_revoked: Callable[[str], bool], audit: SignInAudit
 ) -> ProxyIdentity | None:
     """The identity that the settings ask for; None for a console without a proxy that signs people in.
 
@@ -100,7 +112,7 @@ def proxy_identity(
             Message("with identity: proxy, {variable} must be set, and empty", variable=FORWARDED),
             Message("start the console with `aisbench serve`, which sets it"),
         )
-    return ProxyIdentity(settings.proxy_networks, settings.identity_user_header, is_revoked)
+    return ProxyIdentity(settings.proxy_networks, settings.identity_user_header, is_revoked, audit)
 
 
 class IdentityMiddleware:
@@ -121,4 +133,6 @@ class IdentityMiddleware:
         if refusal is None:
             await self._app(scope, receive, send)
         else:
+            if self._identity:
+                await run_in_threadpool(self._identity.record, refusal, HTTPConnection(scope))
             await refuse(refusal, scope, receive, send)

@@ -3,6 +3,7 @@
 import logging
 import re
 
+from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
@@ -15,14 +16,19 @@ Refusal = tuple[int, str]
 """HTTP status and message."""
 
 
+def address_of(request: HTTPConnection) -> str:
+    """Where a request came from, which is a proxy's address behind one; empty if nobody knows."""
+    return request.client.host if request.client else ""
+
+
 async def refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer with the message; a web socket is refused with 403 before it is accepted."""
     status, message = refusal
-    client = scope.get("client") or ("an unknown address",)
     what = scope.get("method", "web socket")
     # No query and no headers: they may hold what somebody typed, or a token.
     path = _TENSORBOARD_TOKEN.sub("…", scope["path"])[:LONGEST_PATH]
-    LOG.warning("refused %s %s from %s: %s", what, path, client[0], message)
+    address = address_of(HTTPConnection(scope)) or "an unknown address"
+    LOG.warning("refused %s %s from %s: %s", what, path, address, message)
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": message})
     else:

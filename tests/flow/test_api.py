@@ -187,6 +187,24 @@ def test_refused_tokens_and_changes_are_in_the_log_and_the_token_is_not(program:
         assert secret not in log
 
 
+def test_refused_tokens_are_in_the_audit_and_requests_without_one_are_not(program: Program, api_bench: Bench) -> None:
+    wrong = "aisb_0123456789ab_" + "z" * 43
+    revoked = token_of(api_bench, name="gone")
+    api_bench.core.tokens.revoke(revoked.split("_")[1], TESTER)
+    for _ in range(3):
+        for text in (wrong, revoked):
+            require_problem(program.with_token(text).get("/runs"), 401, "token-refused")
+    require_problem(program.with_token("").get("/runs"), 401, "token-refused")
+
+    entries = api_bench.core.audit.entries(AuditQuery(change="session.sign_in", via="api"), TESTER)
+
+    assert [(entry.act.who, entry.act.object, entry.act.detail) for entry in reversed(entries)][-2:] == [
+        ("", "127.0.0.1", "this token opens nothing: it is misspelt, or of another console"),
+        ("gone", "127.0.0.1", "this token was revoked by tester"),
+    ]
+    assert wrong[18:] not in str(entries)
+
+
 def test_wrong_input_and_what_is_too_much_are_in_the_log_without_what_was_sent(
     program: Program, api_bench: Bench
 ) -> None:

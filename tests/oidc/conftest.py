@@ -51,7 +51,7 @@ def start(core: Core, settings: Settings) -> Start:
     def started(scheme: str = "http", **changes: Any) -> Browser:
         changed = settings.model_copy(update=changes)
         registration = Registration(changed.oidc_issuer, CLIENT_ID, SecretStr(SECRET), changed.oidc_scopes)
-        door = SignInDoor(changed, Provider(registration), core.sign_ins)
+        door = SignInDoor(changed, Provider(registration), core.sign_ins, core.sign_in_audit)
         return Browser(SignInMiddleware(console, lambda: door), scheme)
 
     return started

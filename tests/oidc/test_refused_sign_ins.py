@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from joserfc.jwk import OctKey, RSAKey
 
+from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.web.oidc.sign_in import AT_ONCE
 from aisbench_core.wiring import Core
+from tests.actors import TESTER
 from tests.oidc.browser import Answer, Browser, query_of, sign_in
 from tests.oidc.conftest import Start
 from tests.oidc.own_provider import ACCESS, CLIENT_ID, CODE, SECRET, OwnProvider
@@ -51,6 +53,23 @@ def test_a_token_that_says_something_else_is_refused(
     provider.claims |= claims
 
     assert said in failed(sign_in(browser, provider))
+
+
+def test_what_is_refused_is_in_the_audit_with_its_reason_and_without_what_was_sent(
+    browser: Browser, provider: OwnProvider, core: Core
+) -> None:
+    provider.claims |= {"nonce": "of-another-sign-in"}
+    for _ in range(3):
+        failed(sign_in(browser, provider, error="access_denied"))
+    failed(sign_in(browser, provider))
+
+    entries = core.audit.entries(AuditQuery(change="session."), TESTER)
+
+    assert [(entry.act.object, entry.act.outcome, entry.act.detail) for entry in reversed(entries)] == [
+        ("127.0.0.1", "refused", "access was denied at the provider"),
+        ("127.0.0.1", "refused", "the provider's ID token cannot be trusted: invalid_claim nonce"),
+    ]
+    assert CODE not in str(entries)
 
 
 def test_a_skew_of_less_than_a_minute_is_none(browser: Browser, provider: OwnProvider) -> None:

@@ -8,19 +8,26 @@ from typing import Any
 import pytest
 from starlette.types import Message, Scope
 
+from aisbench_core.access.audit_entry import Act
 from aisbench_core.access.identity import Identity
+from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import ConfigError
 from aisbench_core.settings import Settings
 from aisbench_core.web.addresses import FORWARDED
 from aisbench_core.web.identity import HEALTH, IdentityMiddleware, ProxyIdentity, proxy_identity, require_complete
+from aisbench_core.wiring import utc_now
 
 PROXY, ELSEWHERE = "10.0.0.2", "10.0.0.3"
 
 
-def identity(**changes: Any) -> ProxyIdentity:
+def audit(recorded: list[Act] | None = None) -> SignInAudit:
+    return SignInAudit((recorded if recorded is not None else []).append, utc_now)
+
+
+def identity(recorded: list[Act] | None = None, **changes: Any) -> ProxyIdentity:
     settings = Settings(identity=Identity.PROXY, trusted_proxies=f"{PROXY}, fd00::/64", **changes)
-    found = proxy_identity(settings, {FORWARDED: ""}, {"bob"}.__contains__)
+    found = proxy_identity(settings, {FORWARDED: ""}, {"bob"}.__contains__, audit(recorded))
     assert found
     return found
 
@@ -92,8 +99,29 @@ def test_what_is_refused_does_not_reach_the_app(kind: str) -> None:
     assert sent[0]["type"] in ("http.response.start", "websocket.close")
 
 
+def test_refused_addresses_and_revoked_people_are_in_the_audit_and_probes_are_not() -> None:
+    recorded: list[Act] = []
+    middleware = IdentityMiddleware(nothing, lambda: identity(recorded))
+
+    for request in (scope(ELSEWHERE, ANN), scope(PROXY), scope(PROXY, ("X-Forwarded-User", "bob"))):
+        asyncio.run(middleware({**request, "method": "GET"}, no_body, nothing))
+
+    assert [(act.change, act.who, act.object, act.outcome) for act in recorded] == [
+        ("session.sign_in", "", ELSEWHERE, "refused"),
+        ("session.sign_in", "bob", PROXY, "refused"),
+    ]
+
+
+async def no_body() -> Message:
+    return {"type": "http.request"}
+
+
+async def nothing(*_: object) -> None:
+    """Nobody is reached, and nobody reads the answer."""
+
+
 def test_without_sign_in_nobody_is_asked() -> None:
-    assert proxy_identity(Settings(), {}, lambda _: True) is None
+    assert proxy_identity(Settings(), {}, lambda _: True, audit()) is None
 
 
 def test_a_proxy_has_to_be_named() -> None:
@@ -141,4 +169,4 @@ def test_the_client_secret_is_in_the_environment_or_in_a_private_file(tmp_path: 
 @pytest.mark.parametrize("variables", [{}, {FORWARDED: "*"}, {FORWARDED: "127.0.0.1"}])
 def test_uvicorn_must_not_replace_addresses_by_headers(variables: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="FORWARDED_ALLOW_IPS"):
-        proxy_identity(Settings(identity=Identity.PROXY, trusted_proxies=PROXY), variables, lambda _: False)
+        proxy_identity(Settings(identity=Identity.PROXY, trusted_proxies=PROXY), variables, lambda _: False, audit())

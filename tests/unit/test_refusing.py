@@ -8,10 +8,12 @@ import pytest
 from starlette.types import Message, Scope
 
 from aisbench_core.access.identity import Identity
+from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.settings import Settings
 from aisbench_core.web.addresses import FORWARDED, ConsoleNames
 from aisbench_core.web.front_door import FrontDoor, FrontDoorMiddleware
 from aisbench_core.web.identity import IdentityMiddleware, proxy_identity
+from aisbench_core.wiring import utc_now
 
 TENSORBOARD = "Zm9v" * 10 + "abc"
 
@@ -25,9 +27,13 @@ def behind_front_door() -> FrontDoorMiddleware:
     return FrontDoorMiddleware(nothing, lambda: FrontDoor(ConsoleNames("127.0.0.1"), network=False))
 
 
+def audit() -> SignInAudit:
+    return SignInAudit(lambda _: None, utc_now)
+
+
 def behind_identity() -> IdentityMiddleware:
     settings = Settings(identity=Identity.PROXY, trusted_proxies="10.0.0.2")
-    return IdentityMiddleware(nothing, lambda: proxy_identity(settings, {FORWARDED: ""}, lambda _: False))
+    return IdentityMiddleware(nothing, lambda: proxy_identity(settings, {FORWARDED: ""}, lambda _: False, audit()))
 
 
 def status_of(app: Any, path: str, kind: str = "http") -> int | None:

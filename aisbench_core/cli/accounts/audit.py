@@ -1,4 +1,4 @@
-"""`aisbench audit`: who changed what."""
+"""`aisbench audit`: who changed what, and who signed in."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ def audit(
     who: str, change: str, subject: str, via: str | None, outcome: str | None, since: datetime | None,
     until: datetime | None, limit: int, as_csv: bool, output: Path | None, verify: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """List who changed what, the newest first.
+    """List who changed what and who signed in, the newest first.
 
     An entry says in which role, by which way, on what, with which values before and after, and with which outcome.
     Refused and failed tries are listed, too. Each entry holds the hash of the one before it.

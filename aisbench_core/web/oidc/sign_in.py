@@ -20,6 +20,8 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from aisbench_core.accounts.identities import Account
+from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.accounts.sign_ins import SignIns
 from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import AisbenchError, SignedOut, SignInFailed
@@ -30,7 +32,7 @@ from aisbench_core.web.oidc.account import account_of
 from aisbench_core.web.oidc.attempt import MOST_SECONDS, Attempts, SignInAttempt, own_page
 from aisbench_core.web.oidc.page import SIGN_IN, language_of, sign_in_page
 from aisbench_core.web.oidc.session_cookie import is_secure, session_cookie, session_id_of
-from aisbench_core.web.refusing import refuse
+from aisbench_core.web.refusing import address_of, refuse
 
 if TYPE_CHECKING:
     from aisbench_core.web.oidc.provider import Provider
@@ -52,6 +54,7 @@ class SignInDoor:
     settings: Settings
     provider: "Provider"
     sign_ins: SignIns
+    audit: SignInAudit
     attempts: Attempts = field(default_factory=Attempts)
     at_once: BoundedSemaphore = field(default_factory=partial(BoundedSemaphore, AT_ONCE))
 
@@ -107,6 +110,15 @@ class SignInDoor:
 
     def _session(self, request: HTTPConnection, attempt: SignInAttempt | None) -> str:
         """The id of a new session. Raises AisbenchError."""
+        try:
+            account = self._account(request, attempt)
+        except AisbenchError as error:
+            self.audit.refused(str(error.message), address_of(request))
+            raise
+        return self.sign_ins.begin(account, session_id_of(request), address_of(request))
+
+    def _account(self, request: HTTPConnection, attempt: SignInAttempt | None) -> Account:
+        """Whom the provider signed in. Raises AisbenchError."""
         _require_consent(request)
         if attempt is None:
             raise SignInFailed(
@@ -116,7 +128,7 @@ class SignInDoor:
         _require_code(request, self.settings.oidc_issuer)
         wanted = (self.settings.oidc_name_claim, self.settings.oidc_groups_claim)
         claims = self.provider.claims(request.query_params.get("code", ""), attempt, _callback(request), *wanted)
-        return self.sign_ins.begin(account_of(claims, self.settings), session_id_of(request))
+        return account_of(claims, self.settings)
 
     def _failed(self, request: HTTPConnection, page: str, error: AisbenchError, status: int) -> Response:
         LOG.warning("a sign-in failed: %s", error.message)
@@ -133,13 +145,13 @@ class SignInDoor:
         )
 
 
-def open_door(settings: Settings, sign_ins: SignIns) -> SignInDoor:
+def open_door(settings: Settings, sign_ins: SignIns, audit: SignInAudit) -> SignInDoor:
     """The door that the settings describe. Raises ConfigError without a client secret."""
     from aisbench_core.web.oidc.provider import Provider, Registration  # half a second, for those who need it
 
     secret = find_client_secret(settings)
     registration = Registration(settings.oidc_issuer, settings.oidc_client_id, secret, settings.oidc_scopes)
-    return SignInDoor(settings, Provider(registration), sign_ins)
+    return SignInDoor(settings, Provider(registration), sign_ins, audit)
 
 
 class SignInMiddleware:
