@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from aisbench_core.api import health, metrics
-from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall, Endpoint
+from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall, Endpoint, names_tag
 from aisbench_core.api.endpoints import ENDPOINTS
 from aisbench_core.api.metrics import CloudLatency, Traffic
 from aisbench_core.api.openapi import document
@@ -217,14 +217,9 @@ def _response(result: Any, adapter: TypeAdapter[Any] | None, request: Request) -
     if request.method == "GET":
         tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
         headers |= {"ETag": tag, "Cache-Control": "private, no-cache"}
-        if _names(request.headers.get("if-none-match", ""), tag):
+        if names_tag(request.headers, tag):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
     return Response(content, answered.status, headers, "application/json")
-
-
-def _names(header: str, tag: str) -> bool:
-    tags = [part.strip().removeprefix("W/") for part in header.split(",")]
-    return "*" in tags or tag in tags
 
 
 def _always(content: dict[str, Any]) -> Respond:

@@ -114,8 +114,24 @@ MEANINGS: Mapping[str, str] = {
     "NodeHours.used": "Node hours that the runs have used.",
     "Progress.total": "How much there is to do, in `unit`; null if unknown.",
     "Quota.used": "Jobs, or what the resource counts, that there are.",
+    "CurvePoint.step": "Step of the training.",
+    "CurvePoint.time": "Seconds since 1970.",
+    "CurvePoint.value": "In the unit of the tag.",
     "Run.attempts": "How often the step that is due was tried.",
     "Run.version": "Grows with each change of the run.",
+    "TrainingCurve.count": "Finite values of the curve; `points` are all of them, or the extremes of each stretch.",
+    "TrainingCurve.highest": "Of all finite values; null without any.",
+    "TrainingCurve.lowest": "Of all finite values; null without any.",
+    "TrainingCurve.not_finite": "NaN and infinite values, which are no points.",
+    "TrainingPoint.cards": "Cards whose throughput it is.",
+    "TrainingPoint.epoch": "The epoch that is trained, from 1.",
+    "TrainingPoint.epochs": "Epochs of the whole training.",
+    "TrainingPoint.loss": "As the log says it.",
+    "TrainingPoint.share": "What is done, as a fraction.",
+    "TrainingPoint.step": "Steps that are done.",
+    "TrainingPoint.step_s": "Seconds of a step.",
+    "TrainingPoint.steps": "Steps of the whole training.",
+    "TrainingPoint.throughput": "Of the whole job, in the workload's unit.",
 }
 
 # Parameters of queries.
@@ -144,8 +160,10 @@ FILTERS: Mapping[str, str] = {
 # Parts of paths, and headers.
 ADDRESSED: Mapping[str, str] = {
     "Idempotency-Key": "A random value for each launch, and the same one when it is tried again.",
+    "If-Range": "ETag of the file of which a part is there already; of another one the whole is answered.",
     "Range": "One range of bytes, such as bytes=1000-.",
     "command_id": "Id of the command.",
+    "file": "Name of the file, as the list has it.",
     "name": "Name of the schedule: lower-case letters, digits, _ and -, at most 40.",
     "node": "Number of the node, from 0.",
     "run_id": "Id of the run, or a unique prefix of it; of imported runs the whole id.",

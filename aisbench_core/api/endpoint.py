@@ -24,6 +24,12 @@ class NoQuery(Frozen):
     """An endpoint without parameters."""
 
 
+def names_tag(headers: Headers, tag: str) -> bool:
+    """Whether `If-None-Match` has the ETag."""
+    tags = [part.strip().removeprefix("W/") for part in headers.get("if-none-match", "").split(",")]
+    return "*" in tags or tag in tags
+
+
 @dataclass(frozen=True, slots=True)
 class ApiCall:
     """A request that was checked: who sends it, and its parameters by the endpoint's own models."""

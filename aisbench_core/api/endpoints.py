@@ -19,7 +19,7 @@ from aisbench_core.api.cursors import PageQuery
 from aisbench_core.api.endpoint import Endpoint
 from aisbench_core.api.idempotency import KEY
 from aisbench_core.api.launching import LaunchRequest
-from aisbench_core.api.run import annotations, approvals, explanations, preflight
+from aisbench_core.api.run import annotations, approvals, curves, explanations, files, preflight, ranges
 from aisbench_core.api.series import changes, comparison, reports
 from aisbench_core.commands.records import MEDIA_TYPE
 from aisbench_core.commands.request import MOST_BODY, CommandRequest, InputRequest
@@ -70,8 +70,20 @@ ENDPOINTS: Sequence[Endpoint] = (
     Endpoint("GET", "/runs/{run_id}/logs", "Nodes with a log, its size", runs.list_logs, runs.LogListing, PageQuery),
     Endpoint(
         "GET", "/runs/{run_id}/logs/{node:int}", "A node's log, whole or a range of bytes", runs.read_log,
-        media_type="application/octet-stream", headers=(runs.RANGE,),
-        statuses=(HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE),
+        media_type="application/octet-stream", headers=(ranges.RANGE,), statuses=ranges.STATUSES,
+    ),
+    Endpoint("GET", "/runs/{run_id}/files", "Files of a run's folder", files.list_files, files.FileListing, PageQuery),
+    Endpoint(
+        "GET", "/runs/{run_id}/files/{file:path}", "A file, whole or a range of bytes", files.read_file,
+        media_type=files.MEDIA_TYPE, headers=(ranges.RANGE, files.IF_RANGE), statuses=files.FILE_STATUSES,
+    ),
+    Endpoint(
+        "GET", "/runs/{run_id}/curves", "Curves of a run's event files", curves.show_curves, curves.CurveListing,
+        curves.CurvesQuery,
+    ),
+    Endpoint(
+        "GET", "/runs/{run_id}/training", "Throughput, loss and steps in the log", curves.show_training,
+        curves.TrainingPoints, curves.TrainingQuery,
     ),
     Endpoint("GET", "/events", "Events of all runs and series", runs.all_events, runs.EventPage, PageQuery),
     Endpoint(

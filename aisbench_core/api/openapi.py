@@ -16,7 +16,7 @@ from aisbench_core.api.problems import MEDIA_TYPE
 _Keyed = tuple[str, Literal["validation", "serialization"], TypeAdapter[Any]]
 
 _REFERENCE = "#/components/schemas/{model}"
-_PATH_PARAMETER = re.compile(r"{(\w+)(?::int)?}")
+_PATH_PARAMETER = re.compile(r"{(\w+)(?::int|:path)?}")
 
 _PROBLEM: dict[str, Any] = {
     "type": "object",

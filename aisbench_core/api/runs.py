@@ -1,26 +1,23 @@
 """Runs: lists, details, events and logs."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from http import HTTPStatus
 from typing import Annotated
 
 from pydantic import Field
 from starlette.responses import Response, StreamingResponse
 
 from aisbench_core.api.cursors import Cursor, Limit, PageQuery, cursor_of, page_of, position_of
-from aisbench_core.api.endpoint import ApiCall, RequestHeader
-from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.api.endpoint import ApiCall
+from aisbench_core.api.run.ranges import behind_the_end, part_of, range_of
+from aisbench_core.errors import RunNotFound
 from aisbench_core.logs.archive import parts
 from aisbench_core.logs.reading import size_of
 from aisbench_core.messages import Message
 from aisbench_core.model import Event, Frozen, Level, Progress, Run, RunState
 from aisbench_core.running.ledger import as_text
 from aisbench_core.warehouse.values import RunRow
-
-RANGE = RequestHeader("Range", r"^bytes=(\d{0,15})-(\d{0,15})$", required=False)
 
 
 class RunsQuery(Frozen):
@@ -153,29 +150,11 @@ def read_log(call: ApiCall) -> Response:
             Message("nodes with a log: {nodes}", nodes=", ".join(map(str, sorted(files))) or Message("none")),
         )
     size = size_of(files[node])
-    first, last = _range(call.headers.get("range", ""), size)
-    if first >= size and "range" in call.headers:
-        return Response(
-            status_code=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers={"Content-Range": f"bytes */{size}"}
-        )
-    headers = {"Content-Length": str(last - first), "Accept-Ranges": "bytes", "Cache-Control": "no-store"}
-    status = HTTPStatus.OK
-    if "range" in call.headers:
-        status = HTTPStatus.PARTIAL_CONTENT
-        headers["Content-Range"] = f"bytes {first}-{last - 1}/{size}"
+    header = call.headers.get("range", "")
+    first, last = range_of(header, size)
+    if header and first >= size:
+        return behind_the_end(size)
+    status, headers = part_of(header, first, last, size)
+    headers["Cache-Control"] = "no-store"
     # Its encoding is what the job wrote: nothing is said of it.
     return StreamingResponse(parts(files[node], last, first), status, headers, "application/octet-stream")
-
-
-def _range(header: str, size: int) -> tuple[int, int]:
-    """The first byte and the one behind the last, of `bytes=100-199`, `bytes=100-` or `bytes=-100`."""
-    if not header:
-        return 0, size
-    match = re.fullmatch(RANGE.pattern, header.replace(" ", ""))
-    if match is None or match.groups() == ("", "") or (all(match.groups()) and int(match[2]) < int(match[1])):
-        problem = Problem("Range", Message("must be one range of bytes, such as bytes=1000-"), header[:80])
-        raise SpecError(Message("the request"), [problem])
-    start, end = match.groups()
-    if not start:
-        return max(0, size - int(end)), size
-    return int(start), min(int(end) + 1, size) if end else size

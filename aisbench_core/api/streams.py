@@ -1,8 +1,9 @@
 """Answers that are sent while they are computed. What fails under way breaks the connection: no half is a whole."""
 
 import logging
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack
+from http import HTTPStatus
 from itertools import chain
 
 from starlette.responses import StreamingResponse
@@ -16,12 +17,18 @@ LOG = logging.getLogger(__name__)
 class StreamedParts(StreamingResponse):
     """The parts of a generator, whose first one is computed at once, so that its errors are answers of their own."""
 
-    def __init__(self, parts: Generator[bytes], media_type: str) -> None:
+    def __init__(
+        self,
+        parts: Generator[bytes],
+        media_type: str,
+        status: HTTPStatus = HTTPStatus.OK,
+        more_headers: Mapping[str, str] | None = None,
+    ) -> None:
         """Raises what the first part raises."""
         first = next(parts)
         # A proxy that collects answers would make the client wait for the whole.
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        super().__init__(chain([first], parts), 200, headers, media_type)
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(more_headers or {})}
+        super().__init__(chain([first], parts), status, headers, media_type)
         self._parts = parts
         self.until_sent = ExitStack()
 

@@ -37,6 +37,7 @@ from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.ledger import commands as ledger
 from aisbench_core.cli.ledger import run_folders
 from aisbench_core.cli.logs import commands as logs
+from aisbench_core.cli.logs import files
 from aisbench_core.cli.regression import commands as regression
 from aisbench_core.cli.remote import login
 from aisbench_core.cli.spending import budgets
@@ -110,7 +111,7 @@ for _command in (
     mindinsight.mindinsight, runs.stop, runs.priority, runs.collect,
     cleaning.clean, annotations.rename, annotations.note, annotations.tag,
     series.series, schedules.schedule, runs.jobs, region.region, region.algorithms, following.notify, logs.logs,
-    following.explain,
+    files.files, following.explain,
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     spending.spending, budgets.budget, budgets.approve, budgets.decline,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,

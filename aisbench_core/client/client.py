@@ -1,7 +1,6 @@
 """Calls the REST API of a console (docs/api.md) with a token."""
 
 import secrets
-import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aisbench_core.client.connection import ApiProblem, Connection, Json, part_of, with_query
-from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     import pyarrow as arrow
@@ -102,6 +100,22 @@ class Client(Connection):
             if problem.status != 416:
                 raise
             return b""
+
+    def files(self, run_id: str) -> Iterator[Json]:
+        """`name` and `size` of every file in a run's folder, by name."""
+        return self._items(f"/runs/{part_of(run_id)}/files", {})
+
+    def download(self, run_id: str, name: str, file: Path) -> None:
+        """Write one of a run's files to a file here, whole or not at all."""
+        self._save(f"/runs/{part_of(run_id)}/files/{part_of(name)}", file)
+
+    def curves(self, run_id: str, tag: str = "*") -> Iterator[Json]:
+        """The curves of a run's event files: `tag`, `directory`, `points` of `step` and `value`, and more."""
+        return self._items(f"/runs/{part_of(run_id)}/curves", {"tag": tag})
+
+    def training(self, run_id: str, most: int = 240) -> Json:
+        """What a run's log says of the training: `points` of throughput, loss and step, over time."""
+        return self.get(f"/runs/{part_of(run_id)}/training", most=most)["points"]
 
     # --- series and schedules -------------------------------------------------------------------------------
 
@@ -225,13 +239,11 @@ class Client(Connection):
             try:
                 yield ipc.open_stream(reply)
             except (OSError, HTTPException, ArrowException) as error:
-                message = Message("the answer of {server} ended before its end", server=self._server)
-                raise ApiProblem(message, 0, "half-answer", {}) from error
+                raise self._half_answer() from error
 
     def export(self, file: Path, **filters: Any) -> None:
         """The same as a file; `format` is csv unless it is named."""
-        with self._send("GET", with_query("/export", filters)) as reply, file.open("wb") as target:
-            shutil.copyfileobj(reply, target)
+        self._save(with_query("/export", filters), file)
 
     # --- commands -------------------------------------------------------------------------------------------
 

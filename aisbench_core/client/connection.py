@@ -1,13 +1,15 @@
 """HTTP with the API of a server: the token, tries, and errors."""
 
 import json
+import secrets
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from http.client import HTTPException, HTTPResponse
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from aisbench_core.client.logins import UNENCRYPTED, Logins
@@ -18,6 +20,7 @@ from aisbench_core.settings import environment, user_config_folder
 PREFIX = "/api/v1"
 TRIES = 5
 FIRST_WAIT_S = 0.5
+PART_BYTES = 1024 * 1024
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Answers by which a server or a proxy before it says that trying again soon helps.
 _BUSY = (502, 503, 504)
@@ -73,6 +76,34 @@ class Connection:
             page = self.get(path, **query, cursor=cursor)
             yield from page["items"]
             cursor = page["next"]
+
+    def _save(self, path: str, file: Path) -> None:
+        """Write an answer to a file, whole or not at all."""
+        draft = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}")
+        try:
+            with self._send("GET", path) as reply, draft.open("wb") as content:
+                size = reply.headers.get("Content-Length")
+                self._copy(reply, content)
+                if size is not None and content.tell() != int(size):
+                    raise self._half_answer()
+            draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def _copy(self, reply: HTTPResponse, content: IO[bytes]) -> None:
+        while True:
+            try:
+                part = reply.read(PART_BYTES)
+            except (OSError, HTTPException) as error:
+                raise self._half_answer() from error
+            if not part:
+                return
+            content.write(part)
+
+    def _half_answer(self) -> ApiProblem:
+        return ApiProblem(
+            Message("the answer of {server} ended before its end", server=self._server), 0, "half-answer", {}
+        )
 
     def _json(
         self,

@@ -26,6 +26,12 @@ def read_points(file: Path) -> list[TrainingPoint]:
     return points
 
 
+def thinned(points: Sequence[TrainingPoint], most: int) -> Sequence[TrainingPoint]:
+    """At most so many of them, evenly, with the newest."""
+    every = -(-len(points) // most)
+    return points if every <= 1 else points[::-1][::every][::-1]
+
+
 def add_points(points: Sequence[TrainingPoint], file: Path, stored: int) -> int:
     """Append points to a file that has `stored` of them; returns how many it has then."""
     file.parent.mkdir(parents=True, exist_ok=True)

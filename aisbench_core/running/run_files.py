@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.errors import DamagedLedger, ResultError
+from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
 from aisbench_core.liveness.slow_cards import CardRate
 from aisbench_core.messages import Message
 from aisbench_core.model import (
@@ -36,6 +36,7 @@ from aisbench_core.results.record import (
 from aisbench_core.running import logs, run_paths
 from aisbench_core.running.job_watch import read_details
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.publishing.cache import names_in
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.run_paths import RunFolder
@@ -101,6 +102,23 @@ class RunFiles:
     def log_read(self, run_id: str, node: int, start: int) -> tuple[str, int]:
         """A node's log from byte `start` on (at most 1 MB), and the offset of the next read."""
         return logs.read(self._folder(run_id, FolderPart.LOGS).log(node), start)
+
+    def sizes(self, run_id: str) -> Mapping[str, int]:
+        """Bytes of every file by its path below the run's folder, also of those that are only on OBS."""
+        folder = self._folder(run_id)
+        states = {name: _state_of(folder.path / name) for name in names_in(folder.path)}
+        here = {name: state[2] for name, state in states.items() if state}  # others were removed meanwhile
+        return dict(sorted({**self.folders.removable(folder.path.name, lambda _: True), **here}.items()))
+
+    def file(self, run_id: str, name: str) -> Path:
+        """The file of this name, as `sizes` lists it. Raises RunNotFound also if there is none."""
+        folder = self._folder(run_id, FolderPart.with_file(name))
+        if name not in names_in(folder.path):
+            raise RunNotFound(
+                Message("run {run_id} has no file {name!r}", run_id=folder.path.name, name=name[:200]),
+                Message("`aisbench files {run_id}` lists them", run_id=folder.path.name),
+            )
+        return folder.path / name
 
     def training_points(self, run_id: str) -> list[TrainingPoint]:
         """What the log said of the training so far."""

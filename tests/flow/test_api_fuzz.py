@@ -15,6 +15,7 @@ from aisbench_core.api.openapi import document
 from aisbench_core.model import Role
 from tests import records as a
 from tests.actors import TESTER
+from tests.event_files import write_plain
 from tests.flow.api_process import SPEC, ApiProcess, Program, Reply, token_of
 from tests.flow.following import SPEC as RUN_SPEC
 from tests.flow.following import Bench
@@ -37,7 +38,7 @@ def reader(api_server: ApiProcess, api_bench: Bench) -> Program:
     core = api_bench.core
     for number in range(3):
         core.warehouse.record(a.record(f"run-{number}"))
-        api_bench.launch()
+        write_plain(core.settings.runs_dir / api_bench.launch().run_id / "summaries" / "train_url", steps=3)
     plan = core.series.plan(RUN_SPEC, {}, "sandbox").plan
     for _ in range(2):
         core.series.launch(plan, "sandbox", TESTER)
@@ -134,7 +135,7 @@ def test_what_the_server_has_is_described_whole(reader: Program) -> None:
     }  # fmt: skip
     seen = list[tuple[str, Any]](_answers(reader, run_id, series_id, good))
 
-    assert len(seen) == 20
+    assert len(seen) == 23
     lists = {path: content.get("items") for path, content in seen if isinstance(content, dict)}
     empty = ["/api/v1/region/pools"]  # the sandbox was given none
     assert [path for path, items in lists.items() if items == []] == empty

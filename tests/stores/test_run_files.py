@@ -1,5 +1,6 @@
 """Files of runs are found by the run's id, for which a page that many people look at does not read the ledger again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.run_files import RunFiles
 from tests import records as a
+from tests.published_machines import LOG, RUN, Bucket, Machine
 
 
 def test_the_ledger_is_read_once_for_the_files_of_a_run(tmp_path: Path) -> None:
@@ -25,3 +27,25 @@ def test_the_ledger_is_read_once_for_the_files_of_a_run(tmp_path: Path) -> None:
     assert not (tmp_path / "ledger.sqlite3").exists()
     with pytest.raises(RunNotFound):
         files.log_files("r-2")
+
+
+def test_files_that_are_not_here_yet_are_listed_and_fetched_when_they_are_read(
+    tmp_path: Path,
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.sqlite3")
+    bucket = Bucket()
+    ann, bob = Machine(tmp_path / "ann", ledger, bucket), Machine(tmp_path / "bob", ledger, bucket)
+    ledger.add(replace(a.run(RUN), version=0))
+    ann.write("spec.yaml", b"spec")
+    ann.write(LOG, b"a long log")
+    ann.folders.publish(RUN)
+    files = RunFiles(bob.folders, ledger)
+
+    sizes = files.sizes(RUN)
+    before = (bob.folder / LOG).exists()
+    log = files.file(RUN, LOG)
+
+    assert sizes == {LOG: 10, "spec.yaml": 4}
+    assert (before, log.read_bytes()) == (False, b"a long log")
+    with pytest.raises(RunNotFound, match="has no file 'logs/worker-1"):
+        files.file(RUN, "logs/worker-1.log")

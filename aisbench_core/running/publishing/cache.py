@@ -66,19 +66,24 @@ class CacheFolder:
         return self.path / name
 
     def names(self) -> Iterator[str]:
-        """The path of every file below the folder, without drafts and links."""
-        for inside, folders, files in os.walk(self.path):
-            folders[:] = [one for one in folders if not one.startswith(".")]
-            for one in files:
-                file = Path(inside, one)
-                name = file.relative_to(self.path).as_posix()
-                if not one.startswith(".") and is_plain(name) and not file.is_symlink() and file.is_file():
-                    yield name
+        """As `names_in` it."""
+        return names_in(self.path)
+
+
+def names_in(folder: Path) -> Iterator[str]:
+    """The path of every file below a run's folder, without drafts and links."""
+    for inside, folders, files in os.walk(folder):
+        folders[:] = [one for one in folders if not one.startswith(".")]
+        for one in files:
+            file = Path(inside, one)
+            name = file.relative_to(folder).as_posix()
+            if not one.startswith(".") and is_plain(name) and not file.is_symlink() and file.is_file():
+                yield name
 
 
 def is_plain(name: str) -> bool:
     """Whether a name leads to a file inside the folder."""
-    return bool(re.fullmatch(r"[^\x00-\x1f\x7f]{1,900}", name)) and all(
+    return bool(re.fullmatch(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,900}", name)) and all(
         part not in ("", ".", "..") for part in name.split("/")
     )
 

@@ -32,6 +32,11 @@ class FolderPart(StrEnum):
             case _:
                 return name.startswith(self)
 
+    @classmethod
+    def with_file(cls, name: str) -> "FolderPart":
+        """The smallest part that holds a file, by its path below the run's folder."""
+        return next((part for part in (cls.LOGS, cls.STEPS, cls.SUMMARIES, cls.RECORD) if part.holds(name)), cls.ALL)
+
     @property
     def condition(self) -> tuple[str, list[object]]:
         """The same in SQL, with its values."""

@@ -9,6 +9,7 @@ import streamlit as st
 from aisbench_core.formats import number
 from aisbench_core.model import TrainingPoint
 from aisbench_core.progress.overview import RunOverview
+from aisbench_core.progress.points import thinned
 from aisbench_core.progress.snapshots import RunSnapshot
 from aisbench_core.warehouse.answers.compared import Usual
 from pages._ui.run.run_charts import RunChart, compiled, named, show_run_charts
@@ -52,7 +53,7 @@ def _band(usual: Usual | None) -> Usual | None:
 
 def _curves(now: RunSnapshot) -> Iterator[RunChart]:
     """Of throughput, or of the time of a step where that is unknown; and of loss."""
-    points, overview = thinned(now.overview.points), now.overview
+    points, overview = thinned(now.overview.points, MAX_DRAWN), now.overview
     if sum(point.throughput is not None for point in points) > 1:
         title = t("charts.throughput", unit=overview.unit)
         band = _band(overview.earlier.usual)
@@ -63,12 +64,6 @@ def _curves(now: RunSnapshot) -> Iterator[RunChart]:
     if sum(point.loss is not None for point in points) > 1:
         loss = overview.earlier.loss
         yield _curve(points, lambda point: point.loss, t("run.loss_axis"), SMALL, loss.at if loss else _no_bounds)
-
-
-def thinned(points: Sequence[TrainingPoint]) -> Sequence[TrainingPoint]:
-    """At most MAX_DRAWN of them, evenly, with the newest."""
-    every = -(-len(points) // MAX_DRAWN)
-    return points if every <= 1 else points[::-1][::every][::-1]
 
 
 def _throughput_band(overview: RunOverview, last: TrainingPoint) -> str:
