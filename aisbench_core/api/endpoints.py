@@ -151,6 +151,10 @@ ENDPOINTS: Sequence[Endpoint] = (
         spending.SpendingParameters,
     ),
     Endpoint(
+        "GET", "/spending/csv", "The same as CSV, with all rows", spending.spending_csv, media_type=spending.CSV,
+        query=spending.SpendingFilters,
+    ),
+    Endpoint(
         "GET", "/leaderboard", "Configurations by throughput", results.leaderboard, results.Leaderboard,
         results.LeaderboardQuery,
     ),

@@ -2,19 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Annotated
 
 from pydantic import Field
+from starlette.responses import Response
 
 from aisbench_core.api.cursors import PageQuery, page_of
 from aisbench_core.api.endpoint import ApiCall
-from aisbench_core.warehouse.spending.totals import CurrencySum, SpendingBy, SpendingQuery, Spent, month_of
+from aisbench_core.model import Frozen
+from aisbench_core.warehouse.spending.answers import csv_text
+from aisbench_core.warehouse.spending.totals import CurrencySum, Spending, SpendingBy, SpendingQuery, Spent, month_of
 
+CSV = "text/csv"
 Month = Annotated[str, Field(max_length=40, description="A month such as 2026-03, of the launch in UTC; empty: all.")]
 Names = tuple[Annotated[str, Field(max_length=200)], ...]
 
 
-class SpendingParameters(PageQuery):
+class SpendingFilters(Frozen):
     """Which runs count, and what a row is."""
 
     by: Annotated[SpendingBy, Field(description="What a row is about.")] = SpendingBy.PERSON
@@ -23,6 +28,10 @@ class SpendingParameters(PageQuery):
     person: Annotated[Names, Field(description="Only runs of these people.")] = ()
     workload: Annotated[Names, Field(description="Only these workloads.")] = ()
     profile: Annotated[Names, Field(description="Only these profiles.")] = ()
+
+
+class SpendingParameters(PageQuery, SpendingFilters):
+    """The same, and which page of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +64,25 @@ class SpendingPage:
 
 def spending(call: ApiCall) -> SpendingPage:
     """What launched runs that have ended cost; rehearsals and imported results do not count."""
-    query: SpendingParameters = call.query
-    first, last = (month_of(text, name) if text else None for name, text in (("from", query.first), ("to", query.last)))
-    found = call.core.warehouse.spending.of(
-        SpendingQuery(query.by, first, last, query.person, query.workload, query.profile)
-    )
-    page, following = page_of(found.rows, query)
+    found = _spending(call)
+    page, following = page_of(found.rows, call.query)
     rows, months = [*map(_row, page)], [*map(_row, found.months)]
     return SpendingPage(found.by, found.count, rows, _row(found.total), months, following)
+
+
+def spending_csv(call: ApiCall) -> Response:
+    """All rows, as the page *Spending* downloads them: a line for each currency."""
+    found = _spending(call)
+    headers = {"Cache-Control": "no-store", "Content-Disposition": f'attachment; filename="spending-by-{found.by}.csv"'}
+    return Response(csv_text(found), HTTPStatus.OK, headers, CSV)
+
+
+def _spending(call: ApiCall) -> Spending:
+    query: SpendingFilters = call.query
+    first, last = (month_of(text, name) if text else None for name, text in (("from", query.first), ("to", query.last)))
+    return call.core.warehouse.spending.of(
+        SpendingQuery(query.by, first, last, query.person, query.workload, query.profile)
+    )
 
 
 def _row(spent: Spent) -> SpendingRow:

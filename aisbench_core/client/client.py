@@ -225,6 +225,12 @@ class Client(Connection):
             items += page["items"]
         return {**page, "items": items}
 
+    def export_spending(
+        self, file: Path, by: str = "person", *, first: str = "", last: str = "", **filters: Any
+    ) -> None:
+        """The same as a CSV file with a line for each currency, and an empty amount where no price is known."""
+        self._save(with_query("/spending/csv", {"by": by, "from": first, "to": last, **filters}), file)
+
     def table(self, **filters: Any) -> "arrow.Table":
         """All runs of a query with typed columns; `.to_pandas()` makes a DataFrame of it."""
         with self.batches(with_query("/export", {**filters, "format": "arrow"})) as reader:

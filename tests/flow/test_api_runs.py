@@ -126,6 +126,8 @@ def test_spending_is_summed_by_currency_and_paged(program: Program, api_bench: B
     rest = program.get("/spending", person=["ann", "bob"], limit=1, cursor=people["next"]).json
     april = program.get("/spending?by=month&person=bob&from=2026-04&to=2026-04").json
     wrong = program.get("/spending?from=spring")
+    file = program.get("/spending/csv", person=["ann", "bob"])
+    wrong_file = program.get("/spending/csv?from=spring")
 
     assert [row["name"] for row in people["items"] + rest["items"]] == ["bob", "ann"]
     assert (people["count"], rest["next"]) == (2, None)
@@ -134,7 +136,17 @@ def test_spending_is_summed_by_currency_and_paged(program: Program, api_bench: B
     ]  # fmt: skip
     (bob,) = april["items"]
     assert (bob["name"], bob["runs"], bob["node_hours"], bob["unpriced_hours"]) == ("2026-04", 2, 2.0, 1.0)
-    assert [problem["field"] for problem in require_problem(wrong, 422, "spec-error")["problems"]] == ["from"]
+    for refused in (wrong, wrong_file):
+        assert [problem["field"] for problem in require_problem(refused, 422, "spec-error")["problems"]] == ["from"]
+    assert (file.headers["Content-Type"], file.headers["Content-Disposition"]) == (
+        "text/csv; charset=utf-8", 'attachment; filename="spending-by-person.csv"'
+    )  # fmt: skip
+    assert file.content.decode().splitlines() == [
+        "person,currency,runs,completed,node_hours,amount",
+        "bob,USD,1,1,1.0,6.0",
+        "bob,,1,1,1.0,",
+        "ann,CNY,1,1,1.0,1200.5",
+    ], "currencies are never added, and an unknown price is empty"
 
 
 READING = {"/preflight", "/series/plan", "/warehouse/sql"}

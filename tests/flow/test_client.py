@@ -217,7 +217,7 @@ def test_a_client_does_with_series_and_schedules_what_the_pages_do(console: Clie
 
 
 def test_a_client_checks_specs_and_says_something_of_runs(
-    console: Client, api_bench: Bench, api_server: ApiProcess
+    console: Client, api_bench: Bench, api_server: ApiProcess, tmp_path: Path
 ) -> None:
     lead = Client(api_server.url, token_of(api_bench, role=Role.LEAD))
     run_id = api_bench.launch().run_id
@@ -235,6 +235,9 @@ def test_a_client_checks_specs_and_says_something_of_runs(
     assert console.explain(run_id)["situation"] == "nothing"
     assert "ann" in {row["name"] for row in console.spending("person")["items"]}
     assert {*console.spending("month", first="2026-03", last="2026-03")} >= {"items", "total", "months"}
+    console.export_spending(tmp_path / "spending.csv", "month", first="2026-03")
+    with (tmp_path / "spending.csv").open(encoding="utf-8", newline="") as file:
+        assert [*next(csv.DictReader(file))][:2] == ["month", "currency"]
     with pytest.raises(ApiProblem, match="only a failed run"):
         console.collect(run_id)
     for decide in (lead.approve, lead.decline):

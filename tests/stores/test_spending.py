@@ -1,5 +1,6 @@
 """What was spent: sums per currency of every launched run, whatever is recorded, replaced or removed."""
 
+import csv
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from aisbench_core.errors import SpecError
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.spending import stored
-from aisbench_core.warehouse.spending.answers import csv_rows
+from aisbench_core.warehouse.spending.answers import csv_text
 from aisbench_core.warehouse.spending.totals import SpendingBy, SpendingQuery, Spent, month_of
 from tests import records as a
 
@@ -208,7 +209,7 @@ def test_csv_has_a_line_for_each_currency_and_guards_names(warehouse: Warehouse)
         [priced("one", 6.0, created_by="=1+1"), priced("two", 6.0, "USD", created_by="=1+1"), priced("no", None)]
     )
 
-    head, *lines = csv_rows(warehouse.spending.of(SpendingQuery()))
+    head, *lines = csv.reader(csv_text(warehouse.spending.of(SpendingQuery())).splitlines())
 
     assert head == ["person", "currency", "runs", "completed", "node_hours", "amount"]
     assert [[*line[:4], line[-1]] for line in lines] == [

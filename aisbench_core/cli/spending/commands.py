@@ -1,7 +1,5 @@
 """`aisbench spending`: costs per currency and node hours, as a table, JSON or CSV."""
 
-import csv
-import io
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -41,6 +39,7 @@ def spending(  # click passes each option by its name
     All runs that have ended count, whether they completed or not; rehearsals and imported results do not. Node hours
     without a known price are not priced: they are in no amount. Months are those of the launches.
     """
+    from aisbench_core.warehouse.spending.answers import csv_text
     from aisbench_core.warehouse.spending.totals import SpendingBy, SpendingQuery, month_of
 
     if as_csv and as_json:
@@ -49,7 +48,7 @@ def spending(  # click passes each option by its name
     query = SpendingQuery(SpendingBy(by), start, end, people, workloads, profiles)
     found = open_core(writing=False).warehouse.spending.of(query)
     if as_csv:
-        _print_csv(found)
+        click.echo(csv_text(found), nl=False)
     else:
         display.result(found, as_json, lambda: _text(found))
 
@@ -73,11 +72,3 @@ def _amount(currency: str) -> "Callable[[Spent], str]":
         return formats.MISSING if amount is None else f"{amount:,.2f}"
 
     return text
-
-
-def _print_csv(spending: "Spending") -> None:
-    from aisbench_core.warehouse.spending.answers import csv_rows
-
-    text = io.StringIO()
-    csv.writer(text).writerows(csv_rows(spending))
-    click.echo(text.getvalue(), nl=False)

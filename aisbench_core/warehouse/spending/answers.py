@@ -1,5 +1,7 @@
 """Queries for what was spent."""
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple, fields
 from datetime import date, timedelta
@@ -93,10 +95,13 @@ def _spent(row: Sequence[Any]) -> Spent:
     return Spent(row[0], tuple(CurrencySum(*each) for each in row[1]))
 
 
-def csv_rows(spending: Spending) -> list[list[str]]:
+def csv_text(spending: Spending) -> str:
     """The head and the rows as CSV, a line for each name and currency; what has no price has no amount either."""
-    head = [str(spending.by), *(field.name for field in fields(CurrencySum))]
-    return [head, *([cell(row.name), *map(_text, astuple(each))] for row in spending.rows for each in row.sums)]
+    text = io.StringIO()
+    lines = csv.writer(text)
+    lines.writerow([str(spending.by), *(field.name for field in fields(CurrencySum))])
+    lines.writerows([cell(row.name), *map(_text, astuple(each))] for row in spending.rows for each in row.sums)
+    return text.getvalue()
 
 
 def _text(value: object) -> str:

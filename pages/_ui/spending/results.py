@@ -1,7 +1,5 @@
 """What was spent: sums, a chart by month, a table, and the same as a file."""
 
-import csv
-import io
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -10,7 +8,7 @@ import altair as alt
 import streamlit as st
 
 from aisbench_core.formats import MISSING, number
-from aisbench_core.warehouse.spending.answers import csv_rows
+from aisbench_core.warehouse.spending.answers import csv_text
 from aisbench_core.warehouse.spending.totals import Spending, SpendingBy, SpendingQuery, Spent
 from pages._ui.shell import url
 from pages._ui.shell.charts import Values, chart_of, draw
@@ -140,6 +138,5 @@ def show_download(query: SpendingQuery) -> None:
 
 
 def _csv(query: SpendingQuery) -> bytes:
-    text = io.StringIO()
-    csv.writer(text).writerows(csv_rows(core().warehouse.spending.of(replace(query, limit=None))))
-    return text.getvalue().encode("utf-8-sig")  # Excel takes the mark for UTF-8
+    text = csv_text(core().warehouse.spending.of(replace(query, limit=None)))
+    return text.encode("utf-8-sig")  # Excel takes the mark for UTF-8
