@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tests.source_tree import SANDBOX, files_of, path_of, product, tree_of
+from tests.source_tree import SANDBOX, files_of, nodes_of, path_of, product, tree_of
 
 VAGUE = frozenset(
     "apart asked each found given kept known look others place said seen taken told what worth".split()  # noqa: SIM905
@@ -20,7 +20,7 @@ VAGUE = frozenset(
 def bound_names(files: Iterable[Path]) -> Iterator[str]:
     """Every name that is given: functions, classes, arguments, variables and aliases, as often as it is given."""
     for file in files:
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 yield node.name
             elif isinstance(node, ast.arg):
@@ -41,7 +41,7 @@ def classes_with_two_meanings() -> Mapping[str, list[str]]:
     """Class names that stand for more than one class, with the modules that define one."""
     modules: dict[str, list[str]] = defaultdict(list)
     for file in product():
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             if isinstance(node, ast.ClassDef):
                 modules[node.name].append(path_of(file))
     return {name: places for name, places in sorted(modules.items()) if len(places) > 1}

@@ -64,9 +64,15 @@ def tree_of(file: Path) -> ast.Module:
 
 
 @cache
+def nodes_of(file: Path) -> tuple[ast.AST, ...]:
+    """Every node of a module; many tests look at them, and walking costs more than reading."""
+    return tuple(ast.walk(tree_of(file)))
+
+
+@cache
 def imports(file: Path) -> frozenset[str]:
     """Every module that a file imports, anywhere in it; `from a import b` counts as a.b where that is a module."""
-    return frozenset(name for node in ast.walk(tree_of(file)) for name in _imported(node))
+    return frozenset(name for node in nodes_of(file) for name in _imported(node))
 
 
 def _imported(node: ast.AST) -> Iterator[str]:
@@ -88,9 +94,8 @@ def _is_module(name: str) -> bool:
 
 def texts_of(file: Path) -> Iterator[str]:
     """Every string of a file but the docstrings: those are for people."""
-    tree = tree_of(file)
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    said = {id(node.value) for node in nodes_of(file) if isinstance(node, ast.Expr)}
+    for node in nodes_of(file):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
             yield node.value
 
@@ -106,7 +111,7 @@ def reads_environment(node: ast.AST) -> bool:
 
 def conditions(file: Path) -> Iterator[ast.expr]:
     """What a module decides by: every `if`, `while` and `match`."""
-    for node in ast.walk(tree_of(file)):
+    for node in nodes_of(file):
         if isinstance(node, (ast.If, ast.IfExp, ast.While)):
             yield node.test
         if isinstance(node, ast.comprehension):

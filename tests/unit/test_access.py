@@ -35,7 +35,7 @@ from aisbench_core.warehouse.records.saved import SavedView
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.records import run, spec
-from tests.source_tree import files_of, path_of, product, tree_of
+from tests.source_tree import files_of, nodes_of, path_of, product
 
 DOCUMENT = HOME / "docs" / "access.md"
 WAYS = (WayIn.CONSOLE, WayIn.CLI, WayIn.API)
@@ -86,7 +86,7 @@ def test_every_method_that_takes_an_actor_is_guarded() -> None:
     found: set[str] = set()
     unguarded: set[str] = set()
     for file in files_of("aisbench_core"):
-        for owner in (node for node in ast.walk(tree_of(file)) if isinstance(node, ast.ClassDef)):
+        for owner in (node for node in nodes_of(file) if isinstance(node, ast.ClassDef)):
             for method in owner.body:
                 if isinstance(method, ast.FunctionDef) and _takes_actor(method) and not _is_private(method):
                     found.add(f"{owner.name}.{method.name}")
@@ -133,7 +133,7 @@ def test_no_way_in_writes_past_the_guarded_methods() -> None:
         for way in ways
         if (HOME / way).exists()
         for file in files_of(way)
-        for node in ast.walk(tree_of(file))
+        for node in nodes_of(file)
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Attribute)
         and node.attr in UNGUARDED.get(node.value.attr, ())
@@ -147,7 +147,7 @@ def test_only_the_ways_in_say_who_acts() -> None:
     makers = {
         path_of(file)
         for file in product()
-        for node in ast.walk(tree_of(file))
+        for node in nodes_of(file)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Actor", "local_actor")
     }
 

@@ -14,7 +14,7 @@ from pydantic_core._pydantic_core import list_all_errors
 from aisbench_core import chinese
 from aisbench_core.chinese import KINDS, PLACEHOLDER, catalogue, in_chinese
 from aisbench_core.model import TrainResultInfo
-from tests.source_tree import product, tree_of
+from tests.source_tree import nodes_of, product
 
 CORE = Path(chinese.__file__).parent
 PYDANTIC = [
@@ -41,7 +41,7 @@ def said_by(node: ast.AST) -> str | None:
 
 def sentences() -> Iterator[str]:
     for file in product():
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             said = said_by(node)
             if said:
                 yield said

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aisbench_core.model.columns import COLUMNS
-from tests.source_tree import path_of, product, tree_of
+from tests.source_tree import nodes_of, path_of, product
 
 MANY = 9
 """A definition that names so many columns of a run repeats the catalogue."""
@@ -21,9 +21,8 @@ NAMES = frozenset({name for column in COLUMNS for name in (column.name, column.s
 
 def definitions(file: Path) -> Iterator[tuple[str, int, str]]:
     """Classes, dicts, tuples, lists, sets and texts that name many columns: file, line and what it is."""
-    tree = tree_of(file)
-    silent = {id(text) for node in ast.walk(tree) for text in _said(node)}
-    for node in ast.walk(tree):
+    silent = {id(text) for node in nodes_of(file) for text in _said(node)}
+    for node in nodes_of(file):
         if id(node) not in silent and len(_names(node) & NAMES) >= MANY:
             yield path_of(file), getattr(node, "lineno", 0), type(node).__name__
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.source_tree import HOME, files_of, lines_of, path_of, product, tree_of
+from tests.source_tree import HOME, files_of, lines_of, nodes_of, path_of, product
 
 EVALUATE = {"eval", "exec", "compile", "__import__"}
 LOAD_OBJECTS = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "jsonpickle"}
@@ -29,7 +29,7 @@ WEAK: dict[str, str] = {
 def calls() -> Iterator[tuple[str, ast.Call]]:
     """Every call of the product, with where it stands."""
     for file in product():
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             if isinstance(node, ast.Call):
                 yield f"{path_of(file)}:{node.lineno}", node
 
@@ -37,7 +37,7 @@ def calls() -> Iterator[tuple[str, ast.Call]]:
 def imported() -> Iterator[tuple[str, str]]:
     """Every module that the product imports, with who does."""
     for file in product():
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             if isinstance(node, ast.Import):
                 yield from ((path_of(file), name.name.split(".")[0]) for name in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module:

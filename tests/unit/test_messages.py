@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from aisbench_core.errors import AisbenchError, CloudRejected, SpecError
 from aisbench_core.messages import Message, from_json, in_chinese, joined, plural, to_json, verbatim
 from aisbench_core.messages.message import CATALOGUE, entries
-from tests.source_tree import product, tree_of
+from tests.source_tree import nodes_of, product
 
 TRY_AGAIN = Message("try again")
 ANYBODYS = ["all", "none", "running", "failed", "ValueError: all", "RuntimeError: none", "note: running", "{x}", "{"]
@@ -27,7 +27,7 @@ def templates() -> Iterator[tuple[str, str]]:
     for file in product():
         if file.parent.name == "messages":
             continue
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
                 continue
             where = f"{file.name}:{node.lineno}"

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 
-from tests.source_tree import HOME, path_of, product, tree_of
+from tests.source_tree import HOME, nodes_of, path_of, product
 
 CONTRIBUTING = HOME / "CONTRIBUTING.md"
 
@@ -71,7 +71,7 @@ def names() -> Iterator[tuple[str, str]]:
     """Every name that the product gives, and where: modules, classes, functions, arguments, variables, attributes."""
     for file in product():
         yield file.stem, path_of(file)
-        for node in ast.walk(tree_of(file)):
+        for node in nodes_of(file):
             name = _name(node)
             if name:
                 yield name, f"{path_of(file)}:{getattr(node, 'lineno', 0)}"

@@ -11,7 +11,7 @@ from functools import cache
 
 from aisbench_core.settings import HOME
 from aisbench_core.web.front_door import INNER, OPEN_ENDPOINTS
-from tests.source_tree import tree_of
+from tests.source_tree import nodes_of
 
 DOCUMENT = HOME / "docs" / "security.md"
 HEAD = "| requirement | what it asks | status | shown by; what is missing |\n|---|---|---|---|\n"
@@ -142,7 +142,7 @@ def test_every_test_that_is_named_is_there() -> None:
 
 @cache
 def _functions(file: str) -> set[str]:
-    return {node.name for node in ast.walk(tree_of(HOME / file)) if isinstance(node, ast.FunctionDef)}
+    return {node.name for node in nodes_of(HOME / file) if isinstance(node, ast.FunctionDef)}
 
 
 def test_requirements_are_counted() -> None:
