@@ -111,6 +111,10 @@ class PersonNotFound(AisbenchError):
     """Nobody of that name has signed in or been given a role."""
 
 
+class SessionNotFound(AisbenchError):
+    """No open session, or more than one, has an id."""
+
+
 class TokenRefused(AisbenchError):
     """A token is unknown, expired or revoked."""
 

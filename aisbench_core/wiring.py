@@ -8,6 +8,7 @@ from aisbench_core.access.guard import record_with
 from aisbench_core.access.operations import Operations
 from aisbench_core.accounts.audit import Audit
 from aisbench_core.accounts.identities import Identities
+from aisbench_core.accounts.open_sessions import OpenSessions
 from aisbench_core.accounts.people import People
 from aisbench_core.accounts.sessions import Sessions
 from aisbench_core.accounts.sign_in_audit import SignInAudit
@@ -97,6 +98,7 @@ class Core:
         self.sign_in_audit = SignInAudit(self.audit.record, clock)
         self.sessions = Sessions(settings, self.people, clock, self.sign_in_audit)
         self.sign_ins = SignIns(ledger, self.sessions, self.people, Identities(ledger), self.sign_in_audit)
+        self.open_sessions = OpenSessions(ledger, self.sessions, clock)
         self.tokens = Tokens(TokenLedger(ledger), clock, self.people.role_of)
         self.warehouse = warehouse
         self.operations = Operations(settings.data_dir, settings.operations_at_once)

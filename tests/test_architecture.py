@@ -73,7 +73,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "pages": (
         *(f"aisbench_core.access.{name}" for name in ("audit_entry", "identity", "permissions")),
-        *(f"aisbench_core.accounts.{name}" for name in ("audit", "audit_table", "people", "sessions")),
+        *(f"aisbench_core.accounts.{name}" for name in ("audit", "audit_table", "open_sessions", "people", "sessions")),
         "aisbench_core.preflight.fixes",
         "aisbench_core.authoring.manifest",
         "aisbench_core.upstream.packages.package",

@@ -95,6 +95,11 @@ PERMISSIONS: Mapping[str, Permission] = {
         "token.revoke", Role.VIEWER, "of one's own name and at most one's own role; an admin revokes any"
     ),
     "Tokens.visible": Permission("token.list", Role.VIEWER, "of one's own name; an admin sees all", is_change=False),
+    "OpenSessions.visible": Permission(
+        "session.list", Role.VIEWER, "of one's own name; an admin sees all", is_change=False
+    ),
+    "OpenSessions.end": Permission("session.end", Role.VIEWER, "the person can sign in again", A),
+    "OpenSessions.end_all": Permission("session.end_all", Role.VIEWER, "the person can sign in again", A),
     "Configs.save_profile": Permission("profile.save", A, "decides which account pays"),
     "Configs.save_keys": Permission("keys.save", A, "stores a secret"),
     "Cleaning.clean": Permission("run.clean", A, "cannot be undone"),

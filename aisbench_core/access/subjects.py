@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Arguments that name it, the most telling first. What was made, such as the run of a launch, comes before OTHERS.
-NAMES = ("run_id", "series_id", "token_id", "job", "algorithm", "channel", "view", "where")
+NAMES = ("run_id", "series_id", "token_id", "session", "job", "algorithm", "channel", "view", "where")
 OTHERS = ("plan", "person", "name", "group_id", "run_ids", "message_ids", "package", "database", "to", "one", "profile")
 IDS = ("run_id", "series_id", "token_id", "algorithm_id", "name", "at")
 

@@ -33,6 +33,17 @@ class Whose:
     is_revoked: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """Where a sign-in came from, as far as that is known: `browser` is what `browsers.browser_of` says."""
+
+    address: str = ""
+    browser: str = ""
+
+
+NOBODY = Visitor()
+
+
 class SignIns:
     """The open sessions. Threads and processes may share them."""
 
@@ -53,22 +64,23 @@ class SignIns:
         """How many sessions are stored."""
         return int(self._ledger.rows("select count(*) as stored from sign_ins", [])[0]["stored"])
 
-    def begin(self, account: Account, replaced: str = "", address: str = "") -> str:
+    def begin(self, account: Account, replaced: str = "", visitor: Visitor = NOBODY) -> str:
         """Open a session, in place of the browser's earlier one; returns its id, which is new.
 
         Raises SignInFailed if the name belongs to another account, SignedOut if the access was revoked."""
         try:
             person = self._sessions.admit(self._identities.name_of(account), account.groups)
         except AisbenchError as error:
-            self._audit.refused(str(error.message), address, account.name)
+            self._audit.refused(str(error.message), visitor.address, account.name)
             raise
         session, session_id = self._sessions.of(person), secrets.token_urlsafe(32)
         with self._ledger.transaction() as con:
             ended = self._forget_ended(con, session.began_at)
-            con.execute("delete from sign_ins where id_hash = ?", [_hash(replaced)])
+            con.execute("delete from sign_ins where id_hash = ?", [hash_of(replaced)])
             times = {"began_at": as_text(session.began_at), "active_at": as_text(session.active_at)}
-            insert(con, "sign_ins", {"id_hash": _hash(session_id), "name": session.name, **times})
-        self._audit.signed_in(person.name, person.role, account.issuer, address)
+            row = {"id_hash": hash_of(session_id), "name": session.name, **times}
+            insert(con, "sign_ins", row | {"address": visitor.address, "browser": visitor.browser})
+        self._audit.signed_in(person.name, person.role, account.issuer, visitor.address)
         for one in ended:
             self._audit.ended(one.name, self._why_ended(one))
         return session_id
@@ -97,7 +109,7 @@ class SignIns:
 
     def checked(self, session_id: str, *, active: bool) -> Session:
         """The session as of now; `active`: whether the person did something, no timer. Raises SignedOut once ended."""
-        stored = self._stored(_hash(session_id))
+        stored = self._stored(hash_of(session_id))
         if stored is None:
             raise SignedOut(Message("you are signed out"), Message("reload the page to sign in"))
         session = self._sessions.checked(stored, active=active)
@@ -108,18 +120,18 @@ class SignIns:
 
     def end(self, session_id: str) -> None:
         """Sign out: every page of that browser ends, at every console."""
-        stored = self._stored(_hash(session_id))
+        stored = self._stored(hash_of(session_id))
         if self._end(session_id) and stored:
             self._audit.signed_out(stored.name)
 
     def _end(self, session_id: str) -> bool:
         """Whether a session was open until now."""
         with self._ledger.transaction() as con:
-            return con.execute("delete from sign_ins where id_hash = ?", [_hash(session_id)]).rowcount > 0
+            return con.execute("delete from sign_ins where id_hash = ?", [hash_of(session_id)]).rowcount > 0
 
     def _store_use(self, session_id: str, session: Session) -> None:
         with self._ledger.transaction() as con:
-            values = [as_text(session.active_at), _hash(session_id)]
+            values = [as_text(session.active_at), hash_of(session_id)]
             con.execute("update sign_ins set active_at = ? where id_hash = ?", values)
 
     def _stored(self, id_hash: str) -> Session | None:
@@ -141,5 +153,6 @@ def _session_of(row: Row) -> Session:
     return Session(row["name"], as_time(row["began_at"]), as_time(row["active_at"]))
 
 
-def _hash(session_id: str) -> str:
+def hash_of(session_id: str) -> str:
+    """What the ledger has in place of the id."""
     return hashlib.sha256(session_id.encode()).hexdigest()

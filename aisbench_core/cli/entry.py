@@ -27,7 +27,7 @@ from aisbench_core.cli import (
     validity,
     warehouse,
 )
-from aisbench_core.cli.accounts import audit, people
+from aisbench_core.cli.accounts import audit, people, sessions
 from aisbench_core.cli.annotations import commands as annotations
 from aisbench_core.cli.api import serving as api_serving
 from aisbench_core.cli.api import tokens
@@ -118,7 +118,7 @@ for _command in (
     exporting.sql, exporting.mlflow, warehouse.warehouse, results.views, backups.backup, backups.restore, ledger.ledger,
     run_folders.run_folders,
     installation.workloads, installation.profiles, installation.health, installation.doctor, people.people, audit.audit,
-    tokens.token, login.login, login.logout, login.whoami, serving.serve, api_serving.api,
+    tokens.token, sessions.session, login.login, login.logout, login.whoami, serving.serve, api_serving.api,
 ):  # fmt: skip
     main.add_command(_command)
 

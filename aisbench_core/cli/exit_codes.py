@@ -22,6 +22,7 @@ _INPUT_ERRORS = (
         errors.NotAllowed,
         errors.PersonNotFound,
         errors.TokenNotFound,
+        errors.SessionNotFound,
         errors.TokenRefused,
     ),
 )

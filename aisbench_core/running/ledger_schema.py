@@ -8,7 +8,7 @@ from aisbench_core.messages import Message
 from aisbench_core.running.stores.connection import LedgerConnection
 
 # One more with every change of what follows; ledgers of 1 to 10 are of development versions.
-VERSION = 16
+VERSION = 17
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -75,7 +75,8 @@ TABLES = {
     "identities": "issuer text not null, subject text not null, name text not null unique,"
     " primary key (issuer, subject)",
     # Sessions of accounts. The hash stands in for the id in the browser's cookie, which is stored nowhere.
-    "sign_ins": "id_hash text primary key, name text not null, began_at text not null, active_at text not null",
+    "sign_ins": "id_hash text primary key, name text not null, began_at text not null, active_at text not null,"
+    " address text not null default '', browser text not null default ''",
     # Files of run folders that are on OBS, each with the version that everybody reads.
     "run_files": "run_id text not null, name text not null, version integer not null, size integer not null,"
     " pieces text not null, primary key (run_id, name)",

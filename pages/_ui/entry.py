@@ -9,6 +9,7 @@ from aisbench_core.private_files import require_writable
 from pages._ui.layout import install_layout, scripts
 from pages._ui.search import show_search, show_search_button
 from pages._ui.session.ended import install_way_back, show_end
+from pages._ui.session.open_sessions import show_sessions, show_sessions_button
 from pages._ui.shell.core import core, default_language, ended_session
 from pages._ui.shell.errors import PageEnd, errors_shown
 from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
@@ -58,6 +59,7 @@ with st.sidebar:
     show_search_button(page.url_path)
     show_menu()
     show_languages()
+    show_sessions_button()
     with errors_shown():
         show_processes()
 with scripts():
@@ -73,3 +75,4 @@ with loaded(page.url_path), errors_shown(), suppress(PageEnd):
     page.run()
 with errors_shown():
     show_search(page.url_path)
+    show_sessions()

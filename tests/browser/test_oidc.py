@@ -157,6 +157,24 @@ def test_after_signing_out_every_tab_is_out_and_the_provider_has_to_ask_again(
     visit.settle()
 
 
+def test_a_person_ends_the_session_of_another_browser(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
+) -> None:
+    here, there = window(console), window(console, width=1000)
+    for visit in (here, there):
+        sign_in(visit, provider, "vic")
+    here.page.get_by_role("button", name="Sessions").click()
+    dialog = here.page.get_by_role("dialog")
+    expect(dialog.get_by_text("This browser")).to_have_count(1)
+    expect(dialog.get_by_text("Chrome, Linux · 127.0.0.1").first).to_be_visible()
+
+    dialog.get_by_role("button", name="End all others").click()
+
+    expect(dialog.get_by_role("button", name="End", exact=True)).to_have_count(0)
+    expect(there.page.get_by_text("you are signed out")).to_be_visible(timeout=stories.OUT_MS)
+    expect(here.page.get_by_text("Signed in: vic")).to_be_visible()
+
+
 def test_whoever_is_signed_in_downloads_results(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
 ) -> None:

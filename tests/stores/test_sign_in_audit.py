@@ -9,6 +9,7 @@ from aisbench_core.access.identity import Identity
 from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.accounts.identities import Account
 from aisbench_core.accounts.sign_in_audit import MOST_OF_ADDRESS, MOST_REFUSALS
+from aisbench_core.accounts.sign_ins import Visitor
 from aisbench_core.errors import SignedOut, SignInFailed
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
@@ -44,7 +45,7 @@ def acts(core: Core, change: str = "session.") -> list[tuple[str, ...]]:
 
 
 def test_a_sign_in_and_a_sign_out_are_recorded_without_the_session(core: Core) -> None:
-    session = core.sign_ins.begin(ANN, address=ADDRESS)
+    session = core.sign_ins.begin(ANN, visitor=Visitor(ADDRESS))
     core.sign_ins.end(session)
     core.sign_ins.end(session)
 
@@ -62,7 +63,7 @@ def test_a_revoked_person_who_signs_in_is_recorded_by_name(core: Core) -> None:
     core.sign_ins.whose(session)
     core.sign_ins.whose(session)
     with pytest.raises(SignedOut):
-        core.sign_ins.begin(ANN, address=ADDRESS)
+        core.sign_ins.begin(ANN, visitor=Visitor(ADDRESS))
 
     assert acts(core)[1:] == [
         ("session.end", "ann", "", "", "done", "the access was revoked"),
@@ -73,7 +74,7 @@ def test_a_revoked_person_who_signs_in_is_recorded_by_name(core: Core) -> None:
 def test_a_name_of_another_account_is_recorded(core: Core) -> None:
     core.sign_ins.begin(ANN)
     with pytest.raises(SignInFailed):
-        core.sign_ins.begin(Account(ISSUER, "s-eve", "Ann"), address=ADDRESS)
+        core.sign_ins.begin(Account(ISSUER, "s-eve", "Ann"), visitor=Visitor(ADDRESS))
 
     assert acts(core)[1:] == [
         ("session.sign_in", "Ann", "", ADDRESS, "refused", "the name Ann belongs to another account here: ann")

@@ -28,8 +28,10 @@ from aisbench_core.model import (
     WayIn,
     local_actor,
 )
+from aisbench_core.running.ledger import as_text
 from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.running.stores.rows import insert
 from aisbench_core.settings import HOME, Settings
 from aisbench_core.warehouse.records.saved import SavedView
 from aisbench_core.wiring import Core, open_core
@@ -41,7 +43,7 @@ DOCUMENT = HOME / "docs" / "access.md"
 WAYS = (WayIn.CONSOLE, WayIn.CLI, WayIn.API)
 HEAD = f"| change | method | {' | '.join(ROLES)} | why |\n|---|---|{'---|' * len(ROLES)}---|\n"
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-OWNER = "owner"
+OWNER, SESSION = "owner", "a" * 12
 A, V = Role.ADMIN, Role.VIEWER
 
 
@@ -167,7 +169,7 @@ def test_only_the_ways_in_say_who_acts() -> None:
 
 @pytest.fixture
 def core(tmp_path: Path) -> Core:
-    """A core with a run, a series, a schedule and a view of OWNER."""
+    """A core with a run, a series, a schedule, a view and a session of OWNER."""
     core = open_core(Settings(data_dir=tmp_path / "data"))
     core.ledger.add(run("run-1", created_by=OWNER), launched("run-1"))
     series = Series("series-1", SeriesPlan(spec=spec()), (SeriesRow(1, "", "", spec()),), "sandbox", NOW, OWNER, None)
@@ -179,6 +181,9 @@ def core(tmp_path: Path) -> Core:
     ScheduleLedger(core.ledger).add(schedule, launched(schedule.event_id))
     view = SavedView("leaderboard", "view", {"q": ("x",)}, OWNER, NOW)
     core.warehouse.saved_views.save(view, named(OWNER))
+    began = as_text(core.clock())
+    with core.ledger.transaction() as con:
+        insert(con, "sign_ins", {"id_hash": SESSION, "name": OWNER, "began_at": began, "active_at": began})
     return core
 
 
@@ -203,7 +208,10 @@ def services(core: Core) -> dict[str, Any]:
     return found
 
 
-OBJECTS: dict[str, object] = {"run_id": "run-1", "series_id": "series-1", "page": "leaderboard", "name": "view"}
+OBJECTS: dict[str, object] = {
+    "run_id": "run-1", "series_id": "series-1", "page": "leaderboard", "name": "view", "session": SESSION,
+    "person": OWNER,
+}  # fmt: skip
 """Arguments that the owner is found by; others are objects that no method can use."""
 
 
@@ -278,7 +286,7 @@ def test_a_read_only_token_reads_what_its_role_may_read(core: Core) -> None:
     reads = [method for method, each in PERMISSIONS.items() if not each.is_change]
 
     assert [method for method in reads if not attempt(core, method, admin)] == []
-    assert [method for method in reads if attempt(core, method, viewer)] == ["Tokens.visible"]
+    assert [method for method in reads if attempt(core, method, viewer)] == ["Tokens.visible", "OpenSessions.visible"]
 
 
 def test_whoever_has_no_role_may_change_nothing(core: Core) -> None:

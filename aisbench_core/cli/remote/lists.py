@@ -23,6 +23,7 @@ REMOTE = frozenset(
         *("budget list", "budget set", "budget remove", "approve", "decline"),
         *(f"people {name}" for name in ("list", "set-role", "revoke", "release")),
         "audit",
+        *("session list", "session end", "session end-all"),
         *("token create", "token list", "token revoke"),
     }
 )

@@ -20,9 +20,10 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from aisbench_core.accounts.browsers import browser_of
 from aisbench_core.accounts.identities import Account
 from aisbench_core.accounts.sign_in_audit import SignInAudit
-from aisbench_core.accounts.sign_ins import SignIns
+from aisbench_core.accounts.sign_ins import SignIns, Visitor
 from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import AisbenchError, SignedOut, SignInFailed
 from aisbench_core.messages import Message
@@ -115,7 +116,7 @@ class SignInDoor:
         except AisbenchError as error:
             self.audit.refused(str(error.message), address_of(request))
             raise
-        return self.sign_ins.begin(account, session_id_of(request), address_of(request))
+        return self.sign_ins.begin(account, session_id_of(request), _visitor(request))
 
     def _account(self, request: HTTPConnection, attempt: SignInAttempt | None) -> Account:
         """Whom the provider signed in. Raises AisbenchError."""
@@ -203,6 +204,10 @@ def _require_code(request: HTTPConnection, issuer: str) -> None:
         raise SignInFailed(
             Message("this is no answer of the provider {issuer}", issuer=issuer), Message("sign in again")
         )
+
+
+def _visitor(request: HTTPConnection) -> Visitor:
+    return Visitor(address_of(request), browser_of(request.headers.get("user-agent", "")))
 
 
 def _callback(request: HTTPConnection) -> str:

@@ -12,6 +12,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from aisbench_core.access.identity import Identity
 from aisbench_core.access.permissions import PERMISSIONS, ROLES, has_role
+from aisbench_core.accounts.open_sessions import shown_id
 from aisbench_core.accounts.people import Person
 from aisbench_core.accounts.sessions import Session
 from aisbench_core.errors import SignedOut
@@ -95,6 +96,11 @@ def at_click(content: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Call
 def sign_out() -> None:
     """End the session of this browser, on all its pages."""
     shared_core().sign_ins.end(session_id_in(st.context.cookies))
+
+
+def own_session() -> str:
+    """Which of the open sessions is this browser's."""
+    return shown_id(session_id_in(st.context.cookies))
 
 
 def can_sign_out() -> bool:
