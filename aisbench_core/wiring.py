@@ -47,6 +47,7 @@ from aisbench_core.reproducing.reproductions import Clones, Reproductions
 from aisbench_core.rulesets.ruleset import Rulesets
 from aisbench_core.run_names import RunNames
 from aisbench_core.running.algorithms import Algorithms
+from aisbench_core.running.budgets.alerts import BudgetAlerts
 from aisbench_core.running.budgets.approvals import Approvals
 from aisbench_core.running.budgets.ledger import BudgetLedger
 from aisbench_core.running.budgets.service import Budgets
@@ -150,6 +151,7 @@ class Core:
             settings, ledger, self.watches, workloads, launches, run_folders(settings, ledger, connect),
             secrets, connect, self.series.record,
             self.series.admission, ScheduledLaunches(schedules, self.series, self.people, clock).tick,
+            BudgetAlerts(ledger, budgets, clock).tick,
             self.notifications.tick, AscendFd(settings.ascend_fd_venv).diagnose, self.slow_share, clock,
         )  # fmt: skip
         self.annotations = AnnotationService(settings, ledger, folders, warehouse, clock)

@@ -198,7 +198,7 @@ def explain(run_id: str, corrected: bool, as_json: bool) -> None:
 
 KINDS = (
     *("completed", "failed", "stopped", "stalled", "straggler", "alert"),
-    *("regression", "improvement", "record", "held", "skipped", "series"),
+    *("regression", "improvement", "record", "held", "skipped", "series", "budget"),
 )
 
 notify = Group(

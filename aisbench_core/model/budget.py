@@ -17,6 +17,11 @@ REASON_LETTERS = 300
 """Of the reason of a declined launch, at most."""
 
 NEARLY_USED = 0.8
+ALERT_SHARES = (NEARLY_USED, 1.0)
+"""Of a budget: people are notified when it has reached one of them."""
+
+ROUNDING = 1e-6
+"""Amounts below which an excess is a rounding error of sums."""
 
 
 class BudgetScope(StrEnum):
@@ -90,6 +95,12 @@ class BudgetUse:
     def is_nearly_used(self) -> bool:
         """Whether four fifths are spent or reserved."""
         return self.spent + self.reserved >= NEARLY_USED * self.budget.amount
+
+    @property
+    def alert_shares(self) -> tuple[float, ...]:
+        """Those of ALERT_SHARES that are spent or reserved, the smallest first; none while nothing is."""
+        used = self.spent + self.reserved
+        return tuple(share for share in ALERT_SHARES if used > 0 and used >= share * self.budget.amount - ROUNDING)
 
     @property
     def title(self) -> Message:

@@ -25,6 +25,7 @@ class NewsKind(StrEnum):
     HELD = "held"
     SKIPPED = "skipped"
     SERIES = "series"
+    BUDGET = "budget"
 
 
 @dataclass(frozen=True, slots=True)

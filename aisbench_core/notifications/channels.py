@@ -34,7 +34,7 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 DEFAULT_KINDS = (
     *(NewsKind.FAILED, NewsKind.STALLED, NewsKind.ALERT, NewsKind.REGRESSION, NewsKind.RECORD, NewsKind.HELD),
-    *(NewsKind.SKIPPED, NewsKind.SERIES),
+    *(NewsKind.SKIPPED, NewsKind.SERIES, NewsKind.BUDGET),
 )
 
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from aisbench_core.errors import WarehouseError
 from aisbench_core.formats import nodes_and_cards, number, short, signed
-from aisbench_core.messages import Message, joined
-from aisbench_core.model import News, NewsKind, Notice, Run, RunState
+from aisbench_core.messages import Message, joined, message_of
+from aisbench_core.model import BudgetScope, News, NewsKind, Notice, Run, RunState
 from aisbench_core.report.sentences import Side, difference_sentence
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_schedules import ScheduleLedger
@@ -32,11 +32,12 @@ _TITLES = {
     NewsKind.HELD: Message("Held by its budget"),
     NewsKind.SKIPPED: Message("Not launched"),
     NewsKind.SERIES: Message("Scheduled series"),
+    NewsKind.BUDGET: Message("Budget alert"),
 }
 
 
-# Their subjects are series, or schedules. What is held is a run or a series.
-_OF_NO_RUN = (NewsKind.SKIPPED, NewsKind.SERIES)
+# Their subjects are series, schedules or budgets. What is held is a run or a series.
+_OF_NO_RUN = (NewsKind.SKIPPED, NewsKind.SERIES, NewsKind.BUDGET)
 
 
 class Newsroom:
@@ -69,13 +70,18 @@ class Newsroom:
         return replace(notice, text=joined(": ", [part for part in (cause, notice.text) if part])) if cause else notice
 
     def _owned(self, notice: Notice, run: Run | None) -> tuple[str, str]:
-        """Workload and person of a run, a series or a schedule, by which channels filter."""
+        """Workload and person of a run, a series, a schedule or a budget, by which channels filter."""
         if run:
             return run.spec.workload, run.created_by
+        subject = notice.subject
+        if notice.kind == NewsKind.BUDGET:
+            scope, _, subject = subject.partition(" ")
+            if scope != BudgetScope.SERIES:
+                return "", subject if scope == BudgetScope.PERSON else ""
         for schedule in self._schedules.all() if notice.kind == NewsKind.SKIPPED else ():
             if schedule.name == notice.subject:
                 return schedule.plan.spec.workload, schedule.owner
-        for series in self._series.of([notice.subject]):
+        for series in self._series.of([subject]):
             return series.plan.spec.workload, series.created_by
         return "", ""
 
@@ -124,6 +130,8 @@ def _news(notice: Notice, kind: NewsKind, owned: tuple[str, str], run: Run | Non
 
 
 def _text(notice: Notice, run: Run | None, row: RunRow | None) -> Message:
+    if notice.kind == NewsKind.BUDGET:
+        return message_of(notice.text)  # names whose budget it is
     if run is None:
         return joined(": ", [notice.subject, notice.text])
     what = _what(row) if row else run.spec.workload

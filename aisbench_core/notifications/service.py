@@ -148,6 +148,8 @@ class Notifications:
             page = "notifications"
         elif news.kind is NewsKind.SKIPPED:
             page = "series"
+        elif news.kind is NewsKind.BUDGET:
+            page = "spending"
         elif news.kind is NewsKind.SERIES or (news.kind is NewsKind.HELD and not self._ledger.has(news.subject)):
             page = f"series?series={news.subject}"
         else:

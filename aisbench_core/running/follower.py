@@ -53,7 +53,7 @@ class Following:
     """What every follower of this data folder is made of.
 
     `record` stores an ended run; `admission` gives a function that launches the next cells of series; `schedule`
-    launches series whose time has come; `notify` sends the next notification. `diagnose`: as in
+    launches series whose time has come; `alert` checks budgets; `notify` sends the next notification. `diagnose`: as in
     Collecting; `slow_share`: as in Steps."""
 
     settings: Settings
@@ -67,6 +67,7 @@ class Following:
     record: Callable[[RunRecord], None]
     admission: Callable[[], Callable[[], None]]
     schedule: Callable[[], None]
+    alert: Callable[[], None]
     notify: Callable[[], None]
     diagnose: Callable[[RunFolder], None]
     slow_share: Callable[[], float | None]
@@ -172,6 +173,7 @@ class Follower:
         if share.leads:
             self._tasks.start(EVERYTHING, "schedules", self._parts.schedule, self._tasks.quick)
             self._tasks.start(EVERYTHING, "series", self._admit, self._tasks.quick)
+            self._tasks.start(EVERYTHING, "budgets", self._parts.alert, self._tasks.quick)
             self._tasks.start(EVERYTHING, "notifications", self._parts.notify, self._tasks.notifying)
         if share.held is not None:
             self._profiles = {name: one for name, one in self._profiles.items() if name in share.held}

@@ -62,6 +62,8 @@ TABLES = {
     "budgets": "scope text not null, name text not null, currency text not null, amount real not null,"
     " allow_unknown integer not null, changed_at text not null, changed_by text not null,"
     " primary key (scope, name, currency)",
+    # Notifications of budgets; each is made once, whoever follows.
+    "budget_alerts": "alert_id text primary key, at text not null",
     # Teams are groups of people's last sign-in.
     "team_members": "team text not null, person text not null, primary key (team, person)",
     # Who changed what; see Dialect.finish.

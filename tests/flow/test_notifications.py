@@ -7,12 +7,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from email.header import decode_header, make_header
 from pathlib import Path
 
 import pytest
 
+from aisbench_core.cli.following import KINDS
 from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import DeliveryState, NewsKind, Notice, RunState
@@ -362,3 +364,27 @@ def test_the_command_line_keeps_channels_and_shows_no_key(shell: CommandLine, ho
     assert "lab" not in shell.type("notify", "list").stdout
     assert "tok-en" not in listed + refused.stderr + unknown.stderr
     assert shell.type("notify", "log").exit_code == 0
+
+
+def test_a_budget_that_is_nearly_used_is_told_once_with_a_link_to_spending(bench: Bench, hook: Hook) -> None:
+    save(bench, channel(hook.url, events=["budget"], people=[PERSON], language="zh"))
+    bench.core.budgets.save({"scope": "person", "amount": 10.0, "currency": "CNY"}, named(PERSON))
+    ended = replace(
+        a.run("r-1", state=RunState.COMPLETED), created_at=bench.clock(), duration_s=32400.0, version=0,
+        currency="CNY", price_per_node_hour=1.0,
+    )  # fmt: skip
+    bench.core.ledger.add(replace(ended, created_by=PERSON))
+    bench.core.ledger.add(replace(ended, run_id="r-2", created_by="bob"))
+
+    for _ in range(4):
+        bench.tick(60)
+
+    [event] = hook.events()
+    assert (event["event"], event["subject"], event["person"]) == ("budget", f"person {PERSON}", PERSON)
+    assert event["url"].endswith("/spending")
+    assert f"{PERSON} 的预算" in event["text"]
+    assert "已用到 80 %" in event["text"]
+
+
+def test_the_command_line_offers_every_event() -> None:
+    assert [*KINDS] == [kind.value for kind in NewsKind]

@@ -18,13 +18,11 @@ from aisbench_core.model import (
     RunState,
     WayIn,
 )
+from aisbench_core.model.budget import ROUNDING
 from aisbench_core.running.budgets.ledger import PlannedLaunch, applicable, use_of
 from aisbench_core.running.ledger import Check, add_event, add_notice
 from aisbench_core.running.ledger_limits import LaunchLimits
 from aisbench_core.running.stores.connection import LedgerConnection
-
-# Amounts below which an excess is a rounding error of sums.
-ROUNDING = 1e-6
 
 
 def hold_reason(con: LedgerConnection, launch: PlannedLaunch) -> Message | None:
