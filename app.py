@@ -18,7 +18,7 @@ from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
 from aisbench_core.access.identity import Identity
 from aisbench_core.api.app import ApiServer
 from aisbench_core.api.mounting import ApiMiddleware
-from aisbench_core.private_files import private_umask
+from aisbench_core.private_files import private_umask, share_new_files
 from aisbench_core.settings import environment, load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
 from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
@@ -101,8 +101,10 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     scheme = "https" if certificate else "http"
     print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
     following = open_core().following.in_background() if load_settings().console_follows else nullcontext()
-    with private_umask(), following, closing(uploads()), closing(tensorboards()):
-        yield
+    with private_umask():
+        share_new_files(load_settings().data_dir)
+        with following, closing(uploads()), closing(tensorboards()):
+            yield
 
 
 app = st.App(

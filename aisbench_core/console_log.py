@@ -8,7 +8,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from aisbench_core.private_files import FILE_MODE
+from aisbench_core.private_files import open_private
 
 NAME = "console.log"
 BYTES = 5 * 1024 * 1024
@@ -47,7 +47,7 @@ class ConsoleLogFile(RotatingFileHandler):
         self.setFormatter(ConsoleLogFormatter())
 
     def _open(self) -> TextIOWrapper:
-        handle = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+        handle = open_private(Path(self.baseFilename), os.O_WRONLY | os.O_APPEND)
         return TextIOWrapper(os.fdopen(handle, "ab"), "utf-8")  # logging closes it
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name

@@ -1,13 +1,14 @@
-"""The data folder: created for one user, and closed to others."""
+"""The data folder: created for one user and closed to others, or made by an administrator for a group."""
 
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
-from aisbench_core.private_files import is_open_to_others, make_private_folder, restrict_access
+from aisbench_core.private_files import is_open_to_others, is_shared, make_private_folder, restrict_access
 from aisbench_core.settings import SECRETS_FILE, Settings
 
 
@@ -28,6 +29,8 @@ def prepare_data_folder(settings: Settings) -> None:
             Message("the data folder {folder} cannot be read", folder=folder),
             Message("make it readable for this user, or set AISBENCH_DATA_DIR"),
         )
+    if not _is_for_a_group(folder):
+        _restrict(folder)
     restrict_access(_own_paths(settings))
 
 
@@ -39,12 +42,31 @@ def open_paths(settings: Settings, secrets: Path = SECRETS_FILE) -> list[Path]:
     return [path for path in paths if is_open_to_others(path)]
 
 
-def _own_paths(settings: Settings) -> Iterator[Path]:
-    """The folder, and the files and folders that we create in it; those deeper are protected by their folders."""
-    folder = settings.data_dir
+def closed_paths(settings: Settings) -> list[Path]:
+    """Paths in a shared data folder that the other accounts of its group cannot write to."""
+    if not is_shared(settings.data_dir):
+        return []
+    needed = stat.S_IRGRP | stat.S_IWGRP
+    return [path for path in _own_paths(settings) if path.exists() and path.stat().st_mode & needed != needed]
+
+
+def _is_for_a_group(folder: Path) -> bool:
+    """Somebody else made it so: in a group's directory, one's own folder gets these rights by chance."""
+    return is_shared(folder) and (os.geteuid() == 0 or folder.stat().st_uid != os.geteuid())
+
+
+def _restrict(folder: Path) -> None:
     # Not a shared folder that was configured by mistake: /tmp, the root, a home directory.
-    if not folder.stat().st_mode & stat.S_ISVTX and folder not in (Path.home(), Path(folder.anchor)):
-        yield folder
+    facts = folder.stat()
+    ours = facts.st_uid == os.geteuid() and folder not in (Path.home(), Path(folder.anchor))
+    if ours and not facts.st_mode & stat.S_ISVTX:
+        with suppress(OSError):  # a read-only file system
+            folder.chmod(stat.S_IMODE(facts.st_mode) & ~(stat.S_IRWXG | stat.S_IRWXO))
+
+
+def _own_paths(settings: Settings) -> Iterator[Path]:
+    """The files and folders that we create in the folder; those deeper are protected by their folders."""
+    folder = settings.data_dir
     named = ("ledger.sqlite3*", "console.log*", "warehouse.duckdb*")
     yield from (file for name in named for file in folder.glob(name))
     yield from (settings.runs_dir, settings.series_dir, settings.merged_dir, settings.systems_dir)

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 from aisbench_core import strict_yaml
 from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.messages import Message
+from aisbench_core.private_files import file_mode, is_open_to_others
 from aisbench_core.value_errors import refusal, value_error
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -85,11 +86,11 @@ def read_private(file: Path) -> dict[str, Any]:
         raise ConfigError(
             Message("the credentials file {file} cannot be read: {why}", file=file.name, why=error.strerror)
         ) from error
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if is_open_to_others(file):
         octal = f"{stat.S_IMODE(mode):04o}"
         raise ConfigError(
             Message("the credentials file {file} can be read by others (mode {mode})", file=file.name, mode=octal),
-            Message("run chmod 600 {file}", file=file.name),
+            Message("run chmod {mode:o} {file}", mode=file_mode(file.parent), file=file.name),
         )
     try:
         return read_yaml(file)

@@ -1,4 +1,6 @@
-"""Files readable by their owner only, replaced atomically and durably; and folders that are read-only."""
+"""Files for their owner only, or in a shared folder for its group; replaced atomically and durably; read-only folders.
+
+A folder is shared if its group may write to it and new files get its group: mode 2770. Folders made in it are, too."""
 
 import hashlib
 import os
@@ -14,10 +16,11 @@ from aisbench_core.errors import ReadOnlyFolder, disk_error
 from aisbench_core.messages import Message
 
 PRIVATE_UMASK = 0o077
+SHARED_UMASK = 0o007
 FILE_MODE = 0o600
-FOLDER_MODE = 0o700
+SHARED_FILE_MODE = 0o660
 
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_SHARED = stat.S_ISGID | stat.S_IRWXG
 
 
 @contextmanager
@@ -30,15 +33,47 @@ def private_umask() -> Iterator[int]:
         os.umask(before)
 
 
-def write_whole(file: Path, content: bytes, mode: int = FILE_MODE) -> None:
-    """Replace a file atomically and durably. Raises DiskError on a full disk.
+def share_new_files(folder: Path) -> None:
+    """Within `private_umask`: if the folder is shared, leave the rights of its group, too."""
+    if is_shared(folder):
+        os.umask(SHARED_UMASK)
 
-    After a kill or a power cut the file is the old or the new one. Drafts of dead writers are deleted."""
+
+def is_shared(folder: Path) -> bool:
+    """Whether the accounts of a group use the folder together."""
+    try:
+        return folder.stat().st_mode & _SHARED == _SHARED
+    except OSError:
+        return False
+
+
+def file_mode(folder: Path) -> int:
+    """The mode of a private file in the folder."""
+    return SHARED_FILE_MODE if is_shared(folder) else FILE_MODE
+
+
+def open_private(file: Path, flags: int) -> int:
+    """Open a file that is made if it is missing; the handle. Raises OSError."""
+    mode = file_mode(file.parent)
+    handle = os.open(file, flags | os.O_CREAT | os.O_CLOEXEC, mode)
+    facts = os.fstat(handle)
+    # The umask of another program's process may leave less.
+    if facts.st_mode & mode != mode and facts.st_uid == os.geteuid():
+        os.fchmod(handle, mode)
+    return handle
+
+
+def write_whole(file: Path, content: bytes, mode: int | None = None) -> None:
+    """Replace a file atomically and durably; `mode`: other rights than those of a private file.
+
+    After a kill or a power cut the file is the old or the new one. Drafts of dead writers are deleted. Raises DiskError
+    on a full disk."""
     draft = draft_of(file)
     try:
-        file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
-        with os.fdopen(handle, "wb") as out:
+        make_private_folder(file.parent)
+        with os.fdopen(open_private(draft, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW), "wb") as out:
+            if mode is not None:
+                os.fchmod(out.fileno(), mode)
             out.write(content)
             out.flush()
             os.fsync(out.fileno())
@@ -90,29 +125,38 @@ def is_orphan(name: str) -> bool:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create the folder, for its owner only, unless it exists."""
-    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    """Create the folder and those above it, unless they exist: for their owner, or shared as the one above is."""
+    if folder.is_dir():
+        return
+    if not folder.parent.exists():
+        make_private_folder(folder.parent)
+    shared = is_shared(folder.parent)
+    folder.mkdir(mode=0o770 if shared else 0o700, exist_ok=True)
+    if shared and not is_shared(folder):  # the umask of another program's process
+        folder.chmod(stat.S_IMODE(folder.stat().st_mode) | _SHARED)
 
 
 def make_private_file(file: Path) -> None:
-    """Create an empty file, for its owner only, unless it exists: databases copy its mode to their WAL files."""
+    """Create an empty file unless it exists: databases copy its mode to their WAL files."""
     with suppress(FileExistsError):
-        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
+        os.close(open_private(file, os.O_WRONLY | os.O_EXCL))
 
 
 def restrict_access(paths: Iterable[Path]) -> None:
-    """Remove all rights but the owner's from these files and folders, if they are ours."""
+    """Remove the rights of others from these files and folders, if they are ours."""
     for path in paths:
         with suppress(OSError):  # deleted meanwhile, or another user's
             facts = path.lstat()
-            if facts.st_mode & _OTHERS and facts.st_uid == os.geteuid() and not stat.S_ISLNK(facts.st_mode):
-                path.chmod(stat.S_IMODE(facts.st_mode) & ~_OTHERS)
+            others = facts.st_mode & (stat.S_IRWXO if is_shared(path.parent) else stat.S_IRWXG | stat.S_IRWXO)
+            if others and facts.st_uid == os.geteuid() and not stat.S_ISLNK(facts.st_mode):
+                path.chmod(stat.S_IMODE(facts.st_mode) & ~others)
 
 
 def is_open_to_others(path: Path) -> bool:
-    """Whether anybody but the owner has a right to this file or folder."""
+    """Whether anybody but the owner, or the group of a shared folder, has a right to this file or folder."""
+    shared = is_shared(path) or is_shared(path.parent)
     try:
-        return bool(path.stat().st_mode & _OTHERS)
+        return bool(path.stat().st_mode & (stat.S_IRWXO if shared else stat.S_IRWXG | stat.S_IRWXO))
     except OSError:
         return False
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aisbench_core.errors import TooManyOperations, full_disks_named
 from aisbench_core.messages import Message
-from aisbench_core.private_files import is_read_only, make_private_folder
+from aisbench_core.private_files import is_read_only, make_private_folder, open_private
 
 POLL_S = 0.1
 
@@ -69,7 +69,7 @@ class Operations:
 
 
 def _locked(file: Path) -> int | None:
-    handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    handle = open_private(file, os.O_RDWR)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from aisbench_core.backups.manifest import MANIFEST, BackupManifest
 from aisbench_core.errors import ConfigError, full_disks_named
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.private_files import FILE_MODE, FOLDER_MODE, make_private_folder, sync
+from aisbench_core.private_files import is_shared, make_private_folder, open_private, sync
 from aisbench_core.running.ledger_file import check_database
 from aisbench_core.settings import Settings
 
@@ -29,6 +29,8 @@ def restore(backup: Path, settings: Settings) -> BackupManifest:
         # Below the folder itself: it may be a mount, or lie where its owner can create nothing.
         with tempfile.TemporaryDirectory(prefix=".restore-", dir=target) as name:
             draft = Path(name)
+            if is_shared(target):  # temporary folders are private
+                draft.chmod(target.stat().st_mode)
             manifest = _unpacked(backup, draft)
             for database in draft.glob("*.sqlite3"):
                 check_database(database)
@@ -86,8 +88,8 @@ def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, bac
     if source is None or path.is_absolute() or ".." in path.parts:
         raise _no_backup(backup, Message("it holds {name}, which is no file of a data folder", name=member.name))
     target = folder / path
-    target.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-    with source, os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE), "wb") as out:
+    make_private_folder(target.parent)
+    with source, os.fdopen(open_private(target, os.O_WRONLY | os.O_EXCL), "wb") as out:
         shutil.copyfileobj(source, out)
         out.flush()
         os.fsync(out.fileno())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aisbench_core.private_files import require_writable
+from aisbench_core.private_files import require_writable, share_new_files
 
 if TYPE_CHECKING:
     from aisbench_core.cli.remote.paths import FileParameter
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One call of `aisbench`. `umask`: of the user's shell; aisbench itself runs with 0o077 to protect its data folder.
+    """One call of `aisbench`. `umask`: of the user's shell; aisbench itself runs with 0o077, or 0o007 where the data
+    folder is shared.
 
     `served`: the command that somebody on another machine typed; None for one of this machine. `files`: parameters that
     name files, as they were typed."""
@@ -39,6 +40,7 @@ def open_core(*, writing: bool) -> "Core":
     from aisbench_core import wiring  # imports the SDKs and DuckDB, which `--help` must not wait for
 
     core = wiring.open_core()
+    share_new_files(core.settings.data_dir)
     if writing:
         require_writable(core.settings.data_dir)
     return core

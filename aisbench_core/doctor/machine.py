@@ -11,11 +11,11 @@ from urllib.request import getproxies_environment
 
 from aisbench_core.cloud.addresses import is_proxied, split
 from aisbench_core.credentials import find_credentials
-from aisbench_core.data_folder import open_paths
+from aisbench_core.data_folder import closed_paths, open_paths
 from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.errors import AisbenchError, ReadOnlyFolder
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.private_files import require_writable
+from aisbench_core.private_files import is_shared, require_writable
 from aisbench_core.sdk_package import INSTALL, PACKAGE, installed_version, is_installed, package_path
 from aisbench_core.settings import Profile, Settings
 
@@ -77,19 +77,37 @@ def check_keys(settings: Settings, profile: Profile) -> Iterator[Diagnosis]:
 
 
 def check_data_folder(settings: Settings) -> Iterator[Diagnosis]:
-    """Whether the data folder is writable, and private to this account."""
+    """Whether the data folder is writable, and private to this account or to its group."""
     try:
         require_writable(settings.data_dir)
     except ReadOnlyFolder as error:
         yield Diagnosis("data", State.WARN, error.message, error.hint)
     exposed = open_paths(settings)
     if not exposed:
-        message = Message("{folder} is private to this account", folder=settings.data_dir)
-        yield Diagnosis("data", State.OK, message)
+        yield Diagnosis("data", State.OK, _private_to_whom(settings.data_dir))
     for path in exposed:
-        mode = f"{stat.S_IMODE(path.stat().st_mode):04o}"
-        message = Message("other accounts can access {path} (mode {mode})", path=path, mode=mode)
-        yield Diagnosis("data", State.WARN, message, verbatim(f"chmod -R go-rwx {shlex.quote(str(path))}"))
+        message = Message("other accounts can access {path} (mode {mode})", path=path, mode=_mode(path))
+        others = "o" if is_shared(path) or is_shared(path.parent) else "go"
+        yield Diagnosis("data", State.WARN, message, verbatim(f"chmod -R {others}-rwx {shlex.quote(str(path))}"))
+    for path in closed_paths(settings):
+        message = Message(
+            "the data folder is shared, but its group cannot write to {path} (mode {mode})", path=path, mode=_mode(path)
+        )
+        yield Diagnosis("data", State.WARN, message, verbatim(f"chmod -R g+rwX {shlex.quote(str(path))}"))
+
+
+def _private_to_whom(folder: Path) -> Message:
+    if not is_shared(folder):
+        return Message("{folder} is private to this account", folder=folder)
+    try:
+        group = folder.group()
+    except KeyError:  # without a name
+        group = str(folder.stat().st_gid)
+    return Message("{folder} is private to the group {group}", folder=folder, group=group)
+
+
+def _mode(path: Path) -> str:
+    return f"{stat.S_IMODE(path.stat().st_mode):04o}"
 
 
 def check_ledger(read: Callable[[], object]) -> Iterator[Diagnosis]:

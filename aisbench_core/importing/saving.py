@@ -20,6 +20,7 @@ from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.importing.records import id_prefix, run_id_of
 from aisbench_core.messages import Message
 from aisbench_core.model import RunRecord
+from aisbench_core.private_files import file_mode
 from aisbench_core.results.record import read_outline, read_stated, write_record, write_stated
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import RECORD_FILES, STATED_FILES
@@ -140,7 +141,7 @@ def save_records(records: Sequence[RunRecord], warehouse: Warehouse, folders: Ru
 def _turn(runs_dir: Path) -> Iterator[None]:
     """Serializes imports on this machine per chunk, so that two of the same file store each result once."""
     try:
-        with FileLock(runs_dir.parent / LOCK, timeout=TURN_S):
+        with FileLock(runs_dir.parent / LOCK, timeout=TURN_S, mode=file_mode(runs_dir.parent)):
             yield
     except Timeout as error:
         message = Message("another import has been storing results for {seconds:.0f} s", seconds=TURN_S)

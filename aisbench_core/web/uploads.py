@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message, from_json, message_of, to_json
-from aisbench_core.private_files import is_orphan, is_read_only, process_name
+from aisbench_core.private_files import is_orphan, is_read_only, make_private_folder, process_name
 
 # Subfolder of the data folder, with a folder for each console process.
 UPLOADS = "uploads"
@@ -82,7 +82,7 @@ class UploadStore:
         parent = data_dir / UPLOADS
         if is_read_only(data_dir):
             return cls(parent / f"{process_name()}later", is_open, person_of, person_bytes)
-        parent.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(parent)
         for folder in parent.iterdir():
             if is_orphan(folder.name):
                 shutil.rmtree(folder, ignore_errors=True)

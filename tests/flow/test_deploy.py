@@ -59,12 +59,14 @@ def test_a_unit_starts_a_command_that_is_there_as_its_own_user(file: Path) -> No
         assert words[0] in main.commands
     else:
         assert (HOME / words[1]).exists()
-    assert (service["User"], service["WorkingDirectory"]) == ("aisbench", "/opt/aisbench")
+    assert (service["User"], service["Group"]) == (file.stem.replace("-backup", ""), "aisbench")
+    assert service["WorkingDirectory"] == "/opt/aisbench"
+    assert "/var/lib/aisbench" in service["ReadWritePaths"].split()
     lines = re.findall(r"^Environment=(.*)$", file.read_text("utf-8"), re.M)
     variables = dict(each.split("=", 1) for line in lines for each in line.split())
     known = {f"AISBENCH_{name.upper()}" for name in Settings.model_fields} | {"AISBENCH_SETTINGS"}
     assert {name for name in variables if name.startswith("AISBENCH")} <= known
-    assert service["UMask"] == "0077"
+    assert service["UMask"] == "0007"
 
 
 @pytest.mark.parametrize("file", sorted((DEPLOY / "systemd").glob("*.service.d/*.conf")), ids=lambda file: file.name)

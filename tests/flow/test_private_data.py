@@ -60,6 +60,46 @@ def test_a_run_leaves_nothing_that_other_accounts_can_read(shell: CommandLine) -
     assert {"ledger.sqlite3", "warehouse.duckdb", "console.log", "record.json", "worker-0.log"} <= names
 
 
+def test_a_data_folder_gets_the_rights_of_a_group_by_an_administrator_only(shell: CommandLine) -> None:
+    shell.data_dir.chmod(0o2770)  # also what `git clone` leaves in a group's directory
+    shell.answer("runs")
+    for_the_group = os.geteuid() == 0
+
+    assert stat.S_IMODE(shell.data_dir.stat().st_mode) == (0o2770 if for_the_group else 0o2700)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a folder that another account may share")
+def test_in_a_shared_data_folder_whatever_a_run_leaves_is_the_groups(shell: CommandLine) -> None:
+    for path in (shell.data_dir, shell.data_dir / "profiles"):
+        path.chmod(0o2770)
+    for path in shell.data_dir.glob("profiles/*.yaml"):
+        path.chmod(0o660)
+    ended = shell.start("run", "quickstart_digits", "--wait")
+    _, talk = ended.communicate(timeout=60)
+    [found] = [each for each in shell.answer("doctor") if each["check"] == "data"]
+
+    assert ended.returncode == 0, talk
+    paths = [path for path in shell.data_dir.rglob("*") if not path.is_symlink()]
+    expected = {path: 0o2770 if path.is_dir() else 0o660 for path in paths}
+    assert {path: stat.S_IMODE(path.stat().st_mode) for path in paths} == expected
+    assert {"ledger.sqlite3", "warehouse.duckdb", "console.log", "record.json"} <= {path.name for path in paths}
+    assert (found["state"], found["found"]) == ("ok", f"{shell.data_dir} is private to the group root")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a folder that another account may share")
+def test_the_doctor_names_what_the_group_of_a_shared_data_folder_cannot_change(shell: CommandLine) -> None:
+    shell.answer("runs")
+    for path in (shell.data_dir, shell.data_dir / "profiles"):
+        path.chmod(0o2770)
+
+    found = [each for each in shell.answer("doctor") if each["check"] == "data"]
+
+    ledger = shell.data_dir / "ledger.sqlite3"
+    advice = {each["advice"] for each in found if each["state"] == "warn"}
+    assert f"chmod -R g+rwX {ledger}" in advice
+    assert f"chmod -R g+rwX {shell.data_dir / 'profiles'}" not in advice
+
+
 def test_a_program_that_opens_the_core_by_itself_writes_private_files_too(shell: CommandLine) -> None:
     core = open_core(Settings(data_dir=shell.data_dir, profile="lab"))
     run = core.runs.launch(SPEC, "lab", named(PERSON))

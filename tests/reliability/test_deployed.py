@@ -67,21 +67,24 @@ def aisbench(machine: Debian, *words: str) -> str:
 
 
 def begin_region(machine: Debian) -> None:
-    """A sandbox, as a service."""
-    machine.run(
-        "systemd-run --unit sandbox --uid aisbench --setenv AISBENCH_DATA_DIR=/var/lib/aisbench"
-        " /opt/aisbench/.venv/bin/aisbench-sandbox --data /var/lib/aisbench/sandbox"
-    )
+    """A sandbox, as a service of its own; profile and keys are copied as an administrator would."""
+    machine.run("systemd-run --unit sandbox /opt/aisbench/.venv/bin/aisbench-sandbox --data /var/lib/region")
     until = time.monotonic() + 60
-    while machine.attempt("test -e /var/lib/aisbench/sandbox/profile.yaml").returncode:
+    while machine.attempt("test -e /var/lib/region/profile.yaml").returncode:
         assert time.monotonic() < until
         time.sleep(0.5)
+    machine.run("""
+        install -d -m 2770 -g aisbench /var/lib/aisbench/profiles
+        install -m 0660 -g aisbench /var/lib/region/credentials.yaml /var/lib/aisbench/region-keys.yaml
+        sed s:/var/lib/region/credentials:/var/lib/aisbench/region-keys: /var/lib/region/profile.yaml > /tmp/lab.yaml
+        install -m 0660 -g aisbench /tmp/lab.yaml /var/lib/aisbench/profiles/lab.yaml
+    """)
 
 
 def test_a_server_is_installed_run_backed_up_restored_and_upgraded_as_the_page_says(machine: Debian) -> None:
     with campaign("docs/deploy.md on a Debian with systemd and no network", __file__) as row:
         machine.run("\n".join(install()))
-        settings = blocks("Install", "yaml")[0]
+        settings = blocks("Install", "yaml")[0] + "profile: lab\n"
         machine.run(f"cat > /etc/aisbench/aisbench.yaml <<'end'\n{settings}end\n")
         machine.run(
             "cp /opt/aisbench/deploy/systemd/*.service /opt/aisbench/deploy/systemd/*.timer /etc/systemd/system/"
@@ -110,12 +113,23 @@ def test_a_server_is_installed_run_backed_up_restored_and_upgraded_as_the_page_s
         wait_until_ready(machine)
         assert {run_id, killed} <= set(aisbench(machine, "runs").split())
 
+        require_two_accounts_and_one_group(machine)
         require_keys_for_the_follower_alone(machine)
         row.repetitions = "1"
         row.outcome = (
             "installed, started, a run followed, the follower killed, backed up, restored, upgraded; with the drop-ins "
             "the console has no keys"
         )
+
+
+def require_two_accounts_and_one_group(machine: Debian) -> None:
+    """Console and follower have an account each; whatever they write, both can change, and nobody else can read."""
+    data = "find /var/lib/aisbench -path '*/uploads/*' -prune -o"  # of one process
+    for name in ("console", "follower"):
+        assert machine.run(f"ps -o user:32= -p $({MAIN_PROCESS}{name})").strip() == f"aisbench-{name}"
+        assert machine.run(f"{data} -user aisbench-{name} -print")
+    assert not machine.run(f"{data} ! -type l ! -perm -g=rw -print -o ! -type l -perm /o=rwx -print")
+    assert "is private to the group aisbench" in machine.attempt(f"{AS_AISBENCH}aisbench doctor").stdout
 
 
 def wait_for(machine: Debian, run_id: str) -> str:
@@ -132,14 +146,16 @@ def require_keys_for_the_follower_alone(machine: Debian) -> None:
     machine.run("""
         install -m 0600 /dev/null /etc/aisbench/keys.env
         printf 'AISBENCH_AK=CANARY\\nAISBENCH_SK=CANARY\\n' > /etc/aisbench/keys.env
-        install -m 0600 -o aisbench -g aisbench /dev/null /var/lib/aisbench/credentials.yaml
+        install -m 0660 -o aisbench -g aisbench /dev/null /var/lib/aisbench/credentials.yaml
         cp -r /opt/aisbench/deploy/systemd/*.d /etc/systemd/system/
         systemctl daemon-reload
         systemctl restart aisbench-follower aisbench-console
     """)
     wait_until_ready(machine)
-    inside = "nsenter --mount --target $({main}{unit}) sudo -u aisbench cat /var/lib/aisbench/credentials.yaml"
+    inside = "nsenter --mount --target $({main}{unit}) sudo -u aisbench-{unit} cat /var/lib/aisbench/credentials.yaml"
     assert machine.attempt(f"grep -q CANARY /proc/$({MAIN_PROCESS}follower)/environ").returncode == 0
     assert machine.attempt(f"grep -q CANARY /proc/$({MAIN_PROCESS}console)/environ").returncode == 1
+    others = f"sudo -u aisbench-console cat /proc/$({MAIN_PROCESS}follower)/environ"
+    assert "Permission denied" in machine.attempt(others).stderr
     assert machine.attempt(inside.format(main=MAIN_PROCESS, unit="follower")).returncode == 0
     assert "Permission denied" in machine.attempt(inside.format(main=MAIN_PROCESS, unit="console")).stderr

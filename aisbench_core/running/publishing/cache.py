@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.private_files import make_private_folder, write_whole
+from aisbench_core.private_files import file_mode, make_private_folder, write_whole
 from aisbench_core.running.publishing.pieces import Piece, PublishedFile
 
 STATE_FILE = ".published.json"
@@ -137,7 +137,8 @@ class CacheLocks:
             yield True
             return
         make_private_folder(self._folder)
-        lock = FileLock(self._folder / f"{number}.lock", timeout=self._seconds if wait else 0)
+        seconds = self._seconds if wait else 0
+        lock = FileLock(self._folder / f"{number}.lock", timeout=seconds, mode=file_mode(self._folder))
         try:
             lock.acquire()
         except Timeout:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.errors import AisbenchError, CloudNotFound, ResultError, disk_error
 from aisbench_core.messages import Message
-from aisbench_core.private_files import draft_of, make_private_folder
+from aisbench_core.private_files import draft_of, file_mode, make_private_folder
 from aisbench_core.running.publishing.cache import matching
 from aisbench_core.running.publishing.pieces import Piece, PublishedFile, shared_start, spans, unchanged
 
@@ -73,7 +73,7 @@ class RunObjects:
                 if start:
                     out.write(_part(target, 0, start))
                 self._write(file, pieces, target, here, out.seek, out.write)
-            draft.chmod(0o600)
+            draft.chmod(file_mode(draft.parent))
             draft.replace(target)
         except OSError as error:
             raise disk_error(error, target) or error from error

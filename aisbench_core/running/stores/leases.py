@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from aisbench_core.errors import AisbenchError
+from aisbench_core.private_files import file_mode
 from aisbench_core.running.stores.address import LedgerAddress
 from aisbench_core.running.stores.connection import ALL, ProfileShare
 
@@ -26,7 +27,7 @@ class FileLeases:
     The system frees it when its holder dies."""
 
     def __init__(self, file: Path) -> None:
-        self._lock = FileLock(file)
+        self._lock = FileLock(file, mode=file_mode(file.parent))
 
     def join(self, seconds: float) -> bool:
         """Wait so long at most."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from aisbench_core.errors import WarehouseBusy
-from aisbench_core.private_files import FILE_MODE, is_read_only
+from aisbench_core.private_files import is_read_only, open_private
 
 RETRY_S = 0.005
 
@@ -78,7 +78,7 @@ def _open(path: Path) -> int | None:
     if is_read_only(path.parent):  # its queue file might be writable nevertheless
         return None
     with contextlib.suppress(OSError):  # no permission to write, or no such folder yet
-        return os.open(queue_of(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
+        return open_private(queue_of(path), os.O_RDWR | os.O_NOFOLLOW)
     return None
 
 

@@ -20,7 +20,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import ResultError, WarehouseError
 from aisbench_core.messages import Message
-from aisbench_core.private_files import FOLDER_MODE, abandoned, draft_of
+from aisbench_core.private_files import abandoned, draft_of, make_private_folder
 from aisbench_core.warehouse.answers import baselines
 from aisbench_core.warehouse.answers.group_statistics import KEY_COLUMNS, mark_due, settle
 from aisbench_core.warehouse.records import annotations, saved_views, series_plans
@@ -201,7 +201,7 @@ def _file_for(draft: Path, own: Path) -> Path:
 def _draft_folder(own: Path) -> Iterator[Path]:
     """A hidden folder beside the file, with the number of this process in its name."""
     folder = draft_of(own)
-    folder.mkdir(mode=FOLDER_MODE)
+    make_private_folder(folder)
     try:
         yield folder
     finally:

@@ -19,7 +19,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.messages import Message
-from aisbench_core.private_files import FILE_MODE, draft_of, make_private_folder, sync
+from aisbench_core.private_files import draft_of, file_mode, make_private_folder, sync
 from aisbench_core.warehouse.store.migrations import LATEST, migrate
 from aisbench_core.warehouse.store.schema import sql_text
 
@@ -90,7 +90,7 @@ def create(path: Path, con: DuckDBPyConnection) -> None:
     try:
         migrate(con, path)
         write_anew(con, "memory", draft)
-        draft.chmod(FILE_MODE)
+        draft.chmod(file_mode(draft.parent))
         with _alone(path.parent) if log_of(path).exists() else contextlib.nullcontext():
             if log_of(path).exists() and not path.exists():
                 _set_aside(log_of(path))
