@@ -133,9 +133,9 @@ postgres:
 
 .PHONY: hosts
 hosts:
-	@{ command -v ip && command -v debootstrap; } >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "installing iproute2 and debootstrap for hosts of tests"; \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq iproute2 debootstrap >/dev/null; fi
+	@{ command -v ip && command -v debootstrap && command -v podman; } >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing iproute2, debootstrap and podman for hosts of tests"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends iproute2 debootstrap podman crun >/dev/null; fi
 
 .PHONY: servers
 # At runlevel 1 Debian starts no service of a package that it installs.
