@@ -87,6 +87,10 @@ class Settings(Frozen):
     )
     oidc_name_claim: Annotated[str, Field(min_length=1, description="Claim with the name.")] = "preferred_username"
     oidc_groups_claim: Annotated[str, Field(min_length=1, description="Claim with the groups.")] = "groups"
+    oidc_acr_values: Annotated[
+        str, Field(description="Classes of sign-ins (acr), with spaces; one of them is needed.")
+    ] = ""
+    oidc_amr_values: Annotated[str, Field(description="Factors of sign-ins (amr), with spaces; each is needed.")] = ""
     group_roles: Annotated[
         str,
         AfterValidator(checked(roles)),

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 from aisbench_core.access.identity import Identity
 from aisbench_core.settings import Settings
 from aisbench_core.web.oidc.provider import Provider, Registration
-from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware
+from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, strength_of
 from aisbench_core.wiring import Core, open_core
 from tests.oidc.browser import Browser
 from tests.oidc.own_provider import CLIENT_ID, SECRET, OwnProvider
@@ -50,7 +50,9 @@ def start(core: Core, settings: Settings) -> Start:
 
     def started(scheme: str = "http", **changes: Any) -> Browser:
         changed = settings.model_copy(update=changes)
-        registration = Registration(changed.oidc_issuer, CLIENT_ID, SecretStr(SECRET), changed.oidc_scopes)
+        registration = Registration(
+            changed.oidc_issuer, CLIENT_ID, SecretStr(SECRET), changed.oidc_scopes, strength_of(changed)
+        )
         door = SignInDoor(changed, Provider(registration), core.sign_ins, core.sign_in_audit)
         return Browser(SignInMiddleware(console, lambda: door), scheme)
 

@@ -72,6 +72,36 @@ def test_what_is_refused_is_in_the_audit_with_its_reason_and_without_what_was_se
     assert CODE not in str(entries)
 
 
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ({"acr": "high", "amr": ["pwd", "otp"]}, ""),
+        ({"acr": "high", "amr": ["otp", "mfa", "pwd"]}, ""),
+        ({"amr": ["pwd", "otp"]}, "with acr none, and this console needs gold, high"),
+        ({"acr": "low", "amr": ["pwd", "otp"]}, "with acr low, and this console needs gold, high"),
+        ({"acr": ["high"], "amr": ["pwd", "otp"]}, "needs gold, high"),
+        ({"acr": "high", "amr": ["pwd"]}, "with amr pwd, and this console needs otp"),
+        ({"acr": "high", "amr": "pwd otp"}, "cannot be trusted: invalid_claim amr"),
+        ({"acr": "high"}, "with amr none, and this console needs pwd, otp"),
+    ],
+)
+def test_a_sign_in_that_is_not_strong_enough_is_refused(
+    start: Start, provider: OwnProvider, claims: dict[str, Any], said: str
+) -> None:
+    browser = start(oidc_acr_values="gold high", oidc_amr_values="pwd otp")
+    asked = query_of(browser.get("/sign-in?page=/runs").header("location"))
+    provider.claims |= claims
+    provider.user_info |= {"acr": "high", "amr": ["pwd", "otp"]}  # nobody signed these
+
+    answer = sign_in(browser, provider)
+
+    assert asked["acr_values"] == "gold high"
+    if said:
+        assert said in failed(answer)
+    else:
+        assert answer.status == 303
+
+
 def test_a_skew_of_less_than_a_minute_is_none(browser: Browser, provider: OwnProvider) -> None:
     provider.claims |= {"iat": int(time.time()) + 40}
 

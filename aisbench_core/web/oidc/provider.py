@@ -19,6 +19,7 @@ from aisbench_core.errors import SignInFailed
 from aisbench_core.messages import Message
 from aisbench_core.web.oidc.attempt import SignInAttempt
 from aisbench_core.web.oidc.id_token import SKEW_SECONDS, Expected, claims_of, refusal_of
+from aisbench_core.web.oidc.strength import Strength
 
 LOG = logging.getLogger(__name__)
 
@@ -53,6 +54,9 @@ class Metadata(BaseModel):
         return post if post in methods and "client_secret_basic" not in methods else "client_secret_basic"
 
 
+ANY = Strength()
+
+
 @dataclass(frozen=True, slots=True)
 class Registration:
     """What the console is to the provider."""
@@ -61,6 +65,7 @@ class Registration:
     client_id: str
     secret: SecretStr
     scopes: str
+    strength: Strength = ANY
 
 
 class Provider:
@@ -87,6 +92,7 @@ class Provider:
                 code_verifier=attempt.verifier,
                 ui_locales=language,
                 **again,
+                **self._registration.strength.requested,
             )
         return str(address)
 
@@ -100,6 +106,7 @@ class Provider:
         except JoseError as error:
             raise refusal_of(error) from None
         _require_fresh(claims, attempt)
+        self._registration.strength.require(claims)  # of the signed ID token only
         if all(name in claims for name in wanted):
             return claims
         return {**self._user_info(token, str(claims["sub"])), **claims}

@@ -33,6 +33,7 @@ from aisbench_core.web.oidc.account import account_of
 from aisbench_core.web.oidc.attempt import MOST_SECONDS, Attempts, SignInAttempt, own_page
 from aisbench_core.web.oidc.page import SIGN_IN, language_of, sign_in_page
 from aisbench_core.web.oidc.session_cookie import is_secure, session_cookie, session_id_of
+from aisbench_core.web.oidc.strength import Strength
 from aisbench_core.web.refusing import address_of, refuse
 
 if TYPE_CHECKING:
@@ -151,8 +152,15 @@ def open_door(settings: Settings, sign_ins: SignIns, audit: SignInAudit) -> Sign
     from aisbench_core.web.oidc.provider import Provider, Registration  # half a second, for those who need it
 
     secret = find_client_secret(settings)
-    registration = Registration(settings.oidc_issuer, settings.oidc_client_id, secret, settings.oidc_scopes)
+    registration = Registration(
+        settings.oidc_issuer, settings.oidc_client_id, secret, settings.oidc_scopes, strength_of(settings)
+    )
     return SignInDoor(settings, Provider(registration), sign_ins, audit)
+
+
+def strength_of(settings: Settings) -> Strength:
+    """What the settings ask of a sign-in."""
+    return Strength(settings.oidc_acr_values.split(), settings.oidc_amr_values.split())
 
 
 class SignInMiddleware:
