@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from aisbench_core.model import Schedule
+
 # Arguments that name it, the most telling first. What was made, such as the run of a launch, comes before OTHERS.
 NAMES = ("run_id", "series_id", "token_id", "session", "job", "algorithm", "channel", "view", "where")
 OTHERS = ("plan", "person", "name", "group_id", "run_ids", "message_ids", "package", "database", "to", "one", "profile")
@@ -21,6 +23,8 @@ def subject_of(given: Mapping[str, Any], returned: Sequence[object]) -> str:
 
 
 def _made_id(value: object) -> str:
+    if isinstance(value, Schedule):  # its series_id is that of the last series, which was not changed
+        return value.name
     return next((str(getattr(value, name)) for name in IDS[:4] if getattr(value, name, "")), "")
 
 

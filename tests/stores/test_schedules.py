@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.errors import AisbenchError, ConfigError, NotAllowed, SpecError
 from aisbench_core.model import Actor, News, NewsKind, Notice, Role, RunState, Schedule, Series, WayIn
 from tests.actors import named
@@ -57,6 +58,20 @@ def end_all(bench: SeriesBench, *throughputs: float) -> None:
 
 def told(bench: SeriesBench, kind: str) -> list[Notice]:
     return [notice for notice in bench.core.notifications.outbox.notices() if notice.kind == kind]
+
+
+def test_the_audit_names_the_schedule_that_was_changed_and_not_its_last_series(bench: SeriesBench) -> None:
+    add(bench)
+    tick(bench, "2026-03-03T02:00:01+08:00")
+
+    bench.core.schedules.pause("nightly", ME)
+    bench.core.schedules.resume("nightly", ME)
+    bench.core.schedules.change("nightly", None, {"cron": "0 3 * * *"}, "", ME)
+
+    changes = {
+        entry.act.change: entry.act.object for entry in bench.core.audit.entries(AuditQuery(change="schedule."), ME)
+    }
+    assert {changes[f"schedule.{name}"] for name in ("pause", "resume", "change")} == {"nightly"}
 
 
 def test_a_series_is_launched_at_its_time_for_its_owner_and_once(bench: SeriesBench) -> None:
