@@ -329,11 +329,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/statistics": ("aisbench_core.statistics",),
     "aisbench_core/cloud": ("aisbench_core.cloud", "aisbench_core.sdk_package", *BELOW),
     "aisbench_sandbox": ("aisbench_core.private_files", "aisbench_sandbox"),
-    "aisbench_core/profile_files.py": ("aisbench_core.strict_yaml", *BELOW),
+    **{f"aisbench_core/{name}.py": ("aisbench_core.strict_yaml", *BELOW) for name in ("documents", "profile_files")},
     **{f"aisbench_core/{name}.py": BELOW for name in ("credentials", "data_folder", "job_secrets", "sdk_package")},
     "aisbench_core/private_files.py": ("aisbench_core.errors",),
     "aisbench_core/settings.py": BELOW,
-    "aisbench_core/documents.py": tuple(f"aisbench_core.{name}" for name in ("errors", "strict_yaml", "value_errors")),
     **{f"aisbench_core/{name}.py": () for name in ("strict_yaml", "value_errors")},
     "aisbench_core/access": (
         "aisbench_core.access",
