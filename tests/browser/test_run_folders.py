@@ -34,7 +34,7 @@ def team(region: SandboxProcess, postgres: PostgresServer, monkeypatch: pytest.M
 
 
 def core_of(folder: Path, team: dict[str, str]) -> Core:
-    return open_core(Settings(data_dir=folder, **team))  # type: ignore[arg-type]  # checked by pydantic
+    return open_core(Settings.model_validate({"data_dir": folder, **team}))
 
 
 def test_a_page_shows_the_growing_log_of_a_run_that_another_machine_follows(

@@ -92,7 +92,7 @@ def region(lan: None, tmp_path: Path) -> Iterator[SandboxProcess]:  # noqa: ARG0
 
 
 @pytest.fixture
-def database(lan: None) -> Iterator[PostgresServer]:  # noqa: ARG001
+def database(lan: None) -> Iterator[PostgresServer]:  # noqa: ARG001  # its address must exist
     server = PostgresServer(ADDRESS)
     server.resume()
     server.create("lost")
