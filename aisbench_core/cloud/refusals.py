@@ -62,7 +62,7 @@ _RIGHTS = Message(
     "that the account is not in arrears"
 )
 _CLOCK = Message("this machine's clock is more than 15 minutes off: set it")
-_AGAIN = Message("it is retried automatically")
+_AGAIN = Message("runs retry automatically; try anything else again later")
 
 
 def _retried(reason: Message) -> Message:

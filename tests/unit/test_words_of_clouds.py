@@ -25,16 +25,20 @@ def unreachable(text: str) -> CloudError:
         ),
         (
             REFUSALS.refused(LOOKING, 429, "", "ValueError: all", ""),
-            "查询作业 running：OBS（https://all）拒绝了请求：ValueError: all [HTTP 429]（请求过多；会自动重试）",
+            "查询作业 running：OBS（https://all）拒绝了请求：ValueError: all [HTTP 429]"
+            "（请求过多；运行会自动重试；其他操作请稍后再试）",
         ),
         (
             unreachable("Connection refused"),
             "查询作业 running：无法连接 OBS（https://all）：该地址没有服务在监听（请检查配置档案中的地址；沙箱是否在运行？）",
         ),
-        (unreachable("field required"), "查询作业 running：OBS（https://all）连接失败：field required（会自动重试）"),
+        (
+            unreachable("field required"),
+            "查询作业 running：OBS（https://all）连接失败：field required（运行会自动重试；其他操作请稍后再试）",
+        ),
         (
             REFUSALS.unreachable(LOOKING, ConnectionError(Message("the process of the SDK has ended"))),
-            "查询作业 running：OBS（https://all）连接失败：SDK 进程已结束（会自动重试）",
+            "查询作业 running：OBS（https://all）连接失败：SDK 进程已结束（运行会自动重试；其他操作请稍后再试）",
         ),
         (
             REFUSALS.garbled(LOOKING, 200, "none"),
