@@ -15,6 +15,8 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 import yaml
 from filelock import FileLock
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from aisbench_core.model import Role, RunState
 from aisbench_core.wiring import utc_now
@@ -80,6 +82,29 @@ def _overlap(one: dict[str, int], other: dict[str, int]) -> bool:
         one[start] < other[start] + other[size] and other[start] < one[start] + one[size]
         for start, size in (("x", "w"), ("y", "h"))
     )
+
+
+def test_grafanas_own_model_loads_the_dashboard_and_knows_everything_in_it() -> None:
+    loaded = json.loads(JSONEncoder().encode(Dashboard.from_json(DASHBOARD)))
+
+    assert unknown(DASHBOARD, loaded) == []
+
+
+def unknown(written: Any, loaded: Any, place: str = "") -> list[str]:
+    """What a model changed or left out of a document; what it adds are its defaults."""
+    if isinstance(written, dict) and isinstance(loaded, dict):
+        missing = object()
+        return [found for key in written for found in unknown(written[key], loaded.get(key, missing), f"{place}/{key}")]
+    if isinstance(written, list) and isinstance(loaded, list) and len(written) == len(loaded):
+        pairs = enumerate(zip(written, loaded, strict=True))
+        return [found for number, pair in pairs for found in unknown(*pair, f"{place}/{number}")]
+    return [] if written == loaded else [place]
+
+
+def test_a_field_that_grafana_does_not_know_is_found() -> None:
+    wrong = {**DASHBOARD, "panels": [{**PANELS[0], "titel": "Follower"}]}
+
+    assert unknown(wrong, json.loads(JSONEncoder().encode(Dashboard.from_json(wrong)))) == ["/panels/0/titel"]
 
 
 def test_the_dashboard_shows_every_metric_that_is_documented() -> None:

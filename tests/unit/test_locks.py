@@ -77,7 +77,7 @@ def test_there_is_no_other_lock() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_requirement_of_a_lock_is_one_version_with_hashes(name: str) -> None:
     for requirement, *options in entries(name):
-        assert re.match(r"[\w.-]+==[\w.]+( ;|$)", requirement)
+        assert re.match(r"[\w.-]+==(\d+!)?[\w.]+( ;|$)", requirement)
         assert options
         assert all(_HASH.fullmatch(option) for option in options), requirement
 
