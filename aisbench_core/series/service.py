@@ -38,7 +38,7 @@ from aisbench_core.series import planning
 from aisbench_core.series.admission import Admitting
 from aisbench_core.series.comparing import SeriesComparison, compared
 from aisbench_core.series.matrix import Matrix, matrix_of
-from aisbench_core.series.snapshot import SeriesSnapshot
+from aisbench_core.series.snapshot import SeriesSnapshot, attempts_and_runs
 from aisbench_core.warehouse import Warehouse
 
 LOG = logging.getLogger(__name__)
@@ -259,7 +259,7 @@ class SeriesService:
 
     def _matrices(self, several: Sequence[Series]) -> list[Matrix]:
         ids = [series.series_id for series in several]
-        now, attempts, runs = self.clock(), self.ledger.attempts(ids), self.ledger.runs(ids)
+        now, (attempts, runs) = self.clock(), attempts_and_runs(self.ledger, ids)
         ended = [run.run_id for run in runs if run.state.is_terminal]
         recorded = self.warehouse.runs_of(ended) if ended else {}
         evaluations = self.warehouse.series.evaluations(ids) if recorded else ()

@@ -1,7 +1,7 @@
 """A series at one moment: what the ledger or, for a series of another console, the warehouse has of it."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -62,8 +62,8 @@ class SeriesSnapshot:
     @classmethod
     def of(cls, ledger: SeriesLedger, series: Series, now: datetime) -> "SeriesSnapshot":
         """A series as the ledger has it now."""
-        ids = [series.series_id]
-        return cls(series, ledger.attempts(ids), {run.run_id: run for run in ledger.runs(ids)}, now)
+        attempts, runs = attempts_and_runs(ledger, [series.series_id])
+        return cls(series, attempts, {run.run_id: run for run in runs}, now)
 
     @classmethod
     def recorded(
@@ -128,6 +128,13 @@ class SeriesSnapshot:
 
     def _row_of(self, run: Run) -> int:
         return ((run.series_index or 1) - 1) % len(self.series.rows)
+
+
+def attempts_and_runs(ledger: SeriesLedger, series_ids: Collection[str]) -> tuple[list[Attempt], list[Run]]:
+    """Those of these series, while followers launch."""
+    # Runs first: a cell launched in between would wait and be active at once, and count twice for the budget.
+    runs = ledger.runs(series_ids)
+    return ledger.attempts(series_ids), runs
 
 
 def node_hours(run: Run, now: datetime) -> float:

@@ -1,11 +1,14 @@
 """The budget of a series: what counts as used and promised, and when the next cell is held."""
 
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.errors import SpecError
-from aisbench_core.model import RunState, SeriesState
+from aisbench_core.model import Attempt, Run, RunState, SeriesState
+from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.series.snapshot import SeriesSnapshot
 from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import SeriesBench
@@ -39,6 +42,28 @@ def test_a_cell_that_would_exceed_the_budget_is_not_launched_until_there_is_more
     said = [event.message for event in bench.look(series).events]
     assert [text for text in said if text.startswith("held: ")] == [f"held: {held.hold.sentence}"], "said once"
     assert said[-1] == "budget: 7.3 node hours instead of 5 node hours"
+
+
+def test_a_cell_that_is_launched_while_one_looks_does_not_count_twice(bench: SeriesBench) -> None:
+    class Ledger(SeriesLedger):  # a follower launches as soon as one of both was read
+        def attempts(self, series_ids: Collection[str]) -> list[Attempt]:
+            found = super().attempts(series_ids)
+            bench.admit()
+            return found
+
+        def runs(self, series_ids: Collection[str]) -> list[Run]:
+            found = super().runs(series_ids)
+            bench.admit()
+            return found
+
+    series = bench.launch(node_counts="2", repeats=2, hours_per_run=1, budget=5)
+    (first,) = bench.admit()
+    bench.end(first, hours=1)
+
+    seen = SeriesSnapshot.of(Ledger(bench.core.ledger), series, bench.clock())
+
+    assert len(bench.core.ledger.active()) == 1
+    assert seen.hold is None
 
 
 def test_a_running_job_counts_with_what_it_has_really_taken(bench: SeriesBench) -> None:
