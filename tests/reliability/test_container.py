@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -38,10 +39,11 @@ class Engine:
     """podman with a store of its own."""
 
     folder: Path
+    state: str
 
     def attempt(self, *words: str, source: bytes | None = None) -> "subprocess.CompletedProcess[bytes]":
         """A command to its end."""
-        store = ["--root", str(self.folder / "store"), "--runroot", str(self.folder / "run")]
+        store = ["--root", str(self.folder / "store"), "--runroot", self.state]
         command = [
             "unshare",
             "-m",
@@ -68,13 +70,13 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     """An engine that has an image with Debian's Python: `python:3.12-slim` lies in a registry."""
     base = tmp_path / "debian"
     checked("debootstrap", "--variant=minbase", "--include=python3,python3-venv", SUITE, str(base))
-    engine = Engine(tmp_path / "engine")
-    engine.folder.mkdir()
     checked("tar", "--directory", str(base), "--create", "--file", str(tmp_path / "base.tar"), ".")
-    engine.run("import", str(tmp_path / "base.tar"), BASE)
-    yield engine
-    engine.attempt("rm", "--force", "--time", "20", "--all")
-    engine.attempt("system", "reset", "--force")
+    with TemporaryDirectory(prefix="podman-") as state:  # podman takes 50 characters
+        engine = Engine(tmp_path, state)
+        engine.run("import", str(tmp_path / "base.tar"), BASE)
+        yield engine
+        engine.attempt("rm", "--force", "--time", "20", "--all")
+        engine.attempt("system", "reset", "--force")
 
 
 def on_the_page(command: str) -> list[str]:
