@@ -36,7 +36,8 @@ class RunFolders:
     def __init__(self, runs_dir: Path, published: PublishedFiles | None = None) -> None:
         self.runs_dir = runs_dir
         self._published = published
-        self._fresh: OrderedDict[tuple[str, FolderPart], float] = OrderedDict()
+        # When each was brought up to date, and whether there was a folder afterwards.
+        self._fresh: OrderedDict[tuple[str, FolderPart], tuple[float, bool]] = OrderedDict()
         self._problems: OrderedDict[tuple[str, FolderPart], Message] = OrderedDict()
         self._unreachable: tuple[float, Message] | None = None
         self._guard = threading.Lock()
@@ -187,9 +188,10 @@ class RunFolders:
                 self._note(run_id, part, self._unreachable[1])
                 return False
             last = self._fresh.get((run_id, part))
-            if last is not None and now - last < REFRESH_SECONDS:
+            # The copy may be deleted at any time, and the page of an ended run reads it only once.
+            if last is not None and now - last[0] < REFRESH_SECONDS and (not last[1] or self._is_here(run_id)):
                 return False
-            self._fresh[run_id, part] = now
+            self._fresh[run_id, part] = now, False
             self._fresh.move_to_end((run_id, part))
             while len(self._fresh) > REMEMBERED:
                 self._fresh.popitem(last=False)
@@ -198,6 +200,8 @@ class RunFolders:
     def _refresh(self, published: PublishedFiles, run_id: str, rows: list[PublishedFile], part: FolderPart) -> None:
         errors = published.fetch(run_id, rows, part.holds, wait=False)
         with self._guard:
+            if (run_id, part) in self._fresh:
+                self._fresh[run_id, part] = self._fresh[run_id, part][0], self._is_here(run_id)
             if not errors:
                 self._unreachable = None
                 self._problems.pop((run_id, part), None)
@@ -207,6 +211,9 @@ class RunFolders:
                 if isinstance(error, CloudUnavailable):
                     self._unreachable = monotonic(), error.sentence
                 self._note(run_id, part, error.sentence)
+
+    def _is_here(self, run_id: str) -> bool:
+        return self.path(run_id).path.is_dir()
 
     def _note(self, run_id: str, part: FolderPart, problem: Message) -> None:
         self._problems[run_id, part] = problem
