@@ -1,5 +1,6 @@
 """Files of runs are found by the run's id, for which a page that many people look at does not read the ledger again."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from aisbench_core.errors import RunNotFound
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.run_files import RunFiles
 from tests import records as a
 from tests.published_machines import LOG, RUN, Bucket, Machine
@@ -49,3 +51,18 @@ def test_files_that_are_not_here_yet_are_listed_and_fetched_when_they_are_read(
     assert (before, log.read_bytes()) == (False, b"a long log")
     with pytest.raises(RunNotFound, match="has no file 'logs/worker-1"):
         files.file(RUN, "logs/worker-1.log")
+
+
+def test_a_deleted_copy_of_a_run_is_fetched_again_part_by_part(tmp_path: Path) -> None:
+    bucket, ledger = Bucket(), Ledger(tmp_path / "ledger.sqlite3")
+    ann, bob = Machine(tmp_path / "ann", ledger, bucket), Machine(tmp_path / "bob", ledger, bucket)
+    ann.write("record.json", b"{}")
+    ann.write(LOG, b"one\n")
+    ann.publish()
+    parts = (FolderPart.RECORD, FolderPart.LOGS)
+    bob.folders.read(RUN, *parts)
+
+    shutil.rmtree(bob.folder)
+    bob.folders.read(RUN, *parts)
+
+    assert (bob.read("record.json"), bob.read(LOG)) == (b"{}", b"one\n")

@@ -188,8 +188,13 @@ class RunFolders:
                 self._note(run_id, part, self._unreachable[1])
                 return False
             last = self._fresh.get((run_id, part))
-            # The copy may be deleted at any time, and the page of an ended run reads it only once.
-            if last is not None and now - last[0] < REFRESH_SECONDS and (not last[1] or self._is_here(run_id)):
+            # The copy may be deleted at any time, and the page of an ended run reads it only once. All parts are due
+            # then: the first that is fetched brings the folder back, not what the others hold.
+            if last is not None and last[1] and not self._is_here(run_id):
+                last = None
+                for each in FolderPart:
+                    self._fresh.pop((run_id, each), None)
+            if last is not None and now - last[0] < REFRESH_SECONDS:
                 return False
             self._fresh[run_id, part] = now, False
             self._fresh.move_to_end((run_id, part))
