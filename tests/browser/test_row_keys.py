@@ -73,6 +73,19 @@ def test_enter_opens_the_row_whatever_is_ticked(
     assert visit.troubles() == []
 
 
+def test_enter_at_once_after_space_opens_the_row(console: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(console)
+    visit.open("/leaderboard?show=runs")
+    focus_table(visit)
+    press(visit, "ArrowDown")
+
+    visit.page.keyboard.press("Space")
+    visit.page.keyboard.press("Enter")
+
+    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
+    assert visit.troubles() == []
+
+
 @pytest.mark.parametrize("key", ["Space", "Enter"])
 def test_a_row_of_history_opens_its_history(console: ConsoleProcess, window: OpenWindow, key: str) -> None:
     visit = window(console)
