@@ -39,7 +39,7 @@ def check(ledger: Ledger, at: datetime = a.T0) -> None:
     BudgetAlerts(ledger, BudgetLedger(ledger), lambda: at).tick()
 
 
-def told(ledger: Ledger) -> list[tuple[str, str]]:
+def alerts_of(ledger: Ledger) -> list[tuple[str, str]]:
     """Subjects and texts of the notices, which are removed as when they have been sent."""
     notices = Outbox(ledger).notices()
     for notice in notices:
@@ -51,12 +51,12 @@ def test_a_budget_is_an_event_at_four_fifths_and_again_when_it_is_used_up(ledger
     limit(ledger, 100)
     ledger.add(new("small"), check=costing(79))
     check(ledger)
-    assert told(ledger) == []
+    assert alerts_of(ledger) == []
 
     ledger.add(new("next"), check=costing(1))
     for _ in range(3):
         check(ledger)
-    nearly_used = told(ledger)
+    nearly_used = alerts_of(ledger)
     ledger.add(new("last"), check=costing(20))
     for _ in range(3):
         check(ledger)
@@ -65,7 +65,7 @@ def test_a_budget_is_an_event_at_four_fifths_and_again_when_it_is_used_up(ledger
     assert nearly_used == [
         ("person ann", f"{start} 80 %: 0.00 CNY are spent and 80.00 CNY reserved of 100.00 CNY"),
     ]
-    assert told(ledger) == [
+    assert alerts_of(ledger) == [
         ("person ann", f"{start} 100 %: 0.00 CNY are spent and 100.00 CNY reserved of 100.00 CNY"),
     ]
 
@@ -77,7 +77,7 @@ def test_a_launch_that_uses_a_budget_up_is_one_event(ledger: Ledger) -> None:
     check(ledger)
     check(ledger)
 
-    [(subject, text)] = told(ledger)
+    [(subject, text)] = alerts_of(ledger)
     assert subject == "everybody"
     assert text.startswith("the budget of everybody for 2026-03 has reached 100 %")
 
@@ -93,7 +93,7 @@ def test_what_became_less_and_more_again_is_no_second_event(ledger: Ledger) -> N
 
     check(ledger)
 
-    assert len(told(ledger)) == 1
+    assert len(alerts_of(ledger)) == 1
 
 
 def test_another_month_and_another_amount_are_new_events(ledger: Ledger) -> None:
@@ -107,7 +107,7 @@ def test_another_month_and_another_amount_are_new_events(ledger: Ledger) -> None
     limit(ledger, 101)
     check(ledger, april)
 
-    months = [text.split(" has")[0][-7:] for _, text in told(ledger)]
+    months = [text.split(" has")[0][-7:] for _, text in alerts_of(ledger)]
     assert months == ["2026-03", "2026-04", "2026-04"]
 
 
@@ -116,7 +116,7 @@ def test_a_budget_of_nothing_is_no_event_before_something_is_spent(ledger: Ledge
 
     check(ledger)
 
-    assert told(ledger) == []
+    assert alerts_of(ledger) == []
 
 
 def test_a_follower_checks_once_a_minute(ledger: Ledger) -> None:
@@ -127,10 +127,10 @@ def test_a_follower_checks_once_a_minute(ledger: Ledger) -> None:
     ledger.add(new("nearly all"), check=costing(90))
 
     follower.tick()
-    assert told(ledger) == []
+    assert alerts_of(ledger) == []
     now += PAUSE
     follower.tick()
-    assert len(told(ledger)) == 1
+    assert len(alerts_of(ledger)) == 1
 
 
 def test_followers_that_check_at_the_same_time_make_one_event(ledger: Ledger) -> None:
@@ -141,7 +141,7 @@ def test_followers_that_check_at_the_same_time_make_one_event(ledger: Ledger) ->
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: check(ledger), range(24)))
 
-    assert sorted(subject for subject, _ in told(ledger)) == [f"person p{number}" for number in range(5)]
+    assert sorted(subject for subject, _ in alerts_of(ledger)) == [f"person p{number}" for number in range(5)]
 
 
 def _dies_at(file: Path, step: str) -> None:
@@ -172,7 +172,7 @@ def test_a_kill_at_any_step_loses_no_event_and_repeats_none(tmp_path: Path, step
     check(ledger)
     check(ledger)
 
-    assert len(told(ledger)) == 1
+    assert len(alerts_of(ledger)) == 1
 
 
 def test_a_damaged_ledger_ends_no_follower(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
