@@ -102,6 +102,18 @@ def test_each_sign_in_has_a_new_id_and_ends_the_one_before(browser: Browser, pro
     assert browser.get("/runs").status == 401
 
 
+def test_the_page_says_that_a_session_has_ended(browser: Browser, provider: OwnProvider, core: Core) -> None:
+    before = browser.get("/runs").text
+    sign_in(browser, provider)
+    core.sign_ins.end(browser.cookies["aisbench_session"])
+
+    answer = browser.get("/runs")
+
+    assert '<p role="alert">you are signed out</p><p>You sign in at' in answer.text
+    assert "signed out" not in before
+    assert '<p role="alert">您已退出登录</p>' in browser.get("/runs?lang=zh").text
+
+
 def test_a_revoked_person_is_out_and_cannot_sign_in_again(browser: Browser, provider: OwnProvider, core: Core) -> None:
     sign_in(browser, provider)
     core.people.revoke("ann", TESTER)

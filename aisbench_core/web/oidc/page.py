@@ -42,17 +42,17 @@ def sign_in_page(
     error: AisbenchError | None = None,
     status: int = HTTPStatus.UNAUTHORIZED,
 ) -> HTMLResponse:
-    """A link that begins a sign-in and leads to `page`; above it, what went wrong at the last try."""
+    """A link that begins a sign-in and leads to `page`; above it, what went wrong at the last try, or has ended."""
     chinese = language_of(request.query_params, request.headers, default_language) == "zh"
 
     def shown(message: str) -> str:
         return escape(in_chinese(message) if chinese else message)
 
     title = shown(Message("Sign in to AISBench Console"))
-    text = f"<p>{shown(Message('You sign in at {provider}, and come back to this page.', provider=provider))}</p>"
+    what_follows = Message("You sign in at {provider}, and come back to this page.", provider=provider)
+    text = f"<p>{shown(error.hint if error and error.hint else what_follows)}</p>"
     if error:
-        hint = f"<p>{shown(error.hint)}</p>" if error.hint else ""
-        text = f'<p role="alert">{shown(error.message)}</p>{hint}'
+        text = f'<p role="alert">{shown(error.message)}</p>{text}'
     link = escape(f"{SIGN_IN}?{urlencode({'page': page})}")
     return HTMLResponse(
         f'<!doctype html><html lang="{"zh" if chinese else "en"}"><head><meta charset="utf-8"><title>{title}</title>'

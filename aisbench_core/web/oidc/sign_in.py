@@ -73,10 +73,11 @@ class SignInDoor:
     def closed(self, request: HTTPConnection, *, is_revoked: bool) -> Response:
         """What is shown at any address of pages to whoever is not signed in."""
         page = _page_of(request.scope)
-        if not is_revoked:
-            return self._page(request, page, None, HTTPStatus.UNAUTHORIZED)
-        error = SignedOut(Message("your access to this console was revoked"), Message("ask an admin"))
-        return self._page(request, page, error, HTTPStatus.FORBIDDEN)
+        if is_revoked:
+            error = SignedOut(Message("your access to this console was revoked"), Message("ask an admin"))
+            return self._page(request, page, error, HTTPStatus.FORBIDDEN)
+        ended = SignedOut(Message("you are signed out")) if session_id_of(request) else None
+        return self._page(request, page, ended, HTTPStatus.UNAUTHORIZED)
 
     def _page(self, request: HTTPConnection, page: str, error: AisbenchError | None, status: int) -> Response:
         language = self.settings.language
