@@ -4,8 +4,6 @@ import ipaddress
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from requests.utils import get_environ_proxies, select_proxy, should_bypass_proxies
-
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
@@ -35,6 +33,8 @@ def is_loopback(address: str) -> bool:
 
 def is_proxied(host: str) -> bool:
     """Whether a program that only follows the proxy variables uses a proxy for this host."""
+    from requests.utils import should_bypass_proxies  # takes 0.1 s, which commands without a cloud need not wait for
+
     return not should_bypass_proxies(f"http://{host}", None)
 
 
@@ -42,6 +42,8 @@ def proxy_for(address: str) -> Proxy | None:
     """The proxy for an address, by HTTPS_PROXY, ALL_PROXY and NO_PROXY; never one for loopback."""
     if is_loopback(address):
         return None
+    from requests.utils import get_environ_proxies, select_proxy
+
     url = split(address).geturl()
     proxy = select_proxy(url, get_environ_proxies(url)) or ""
     parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")

@@ -10,9 +10,6 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 
-import requests
-from requests.utils import DEFAULT_CA_BUNDLE_PATH
-
 from aisbench_core.cloud.addresses import Proxy, is_loopback, proxy_for, split
 from aisbench_core.model import Clock
 
@@ -45,6 +42,9 @@ def modelarts_trust(address: str) -> ssl.SSLContext:
     """The CAs that the ModelArts SDK trusts: those shipped with `requests`, or REQUESTS_CA_BUNDLE.
 
     Raises OSError if that file cannot be read."""
+    import requests  # takes 0.1 s, which commands without a cloud need not wait for
+    from requests.utils import DEFAULT_CA_BUNDLE_PATH
+
     with requests.Session() as session:
         bundle = session.merge_environment_settings(address, {}, None, True, None)["verify"]
     authorities = Path(DEFAULT_CA_BUNDLE_PATH if bundle is True else str(bundle))

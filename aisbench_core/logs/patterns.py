@@ -7,10 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from aisbench_core.errors import ConfigError
 from aisbench_core.logs.lines import ANSI, decoded
 from aisbench_core.messages import Message, verbatim
@@ -42,6 +38,9 @@ class LogPattern:
             raise LogPatternError(
                 Message("a search has 1 to {most} characters, not {count}", most=MOST_LETTERS, count=len(self.text))
             )
+        import pyarrow as pa  # takes 0.1 s, which only those wait for who search
+        import pyarrow.compute as pc
+
         try:
             pc.find_substring_regex(pa.array([""]), self._expression)
         except pa.ArrowInvalid as error:
@@ -73,27 +72,39 @@ class LogPattern:
         """Whether any of these lines may match. Cheap; a chunk without a match is only read once."""
         has_colours = chunk.find(b"\x1b", 0, size) >= 0
         if self._is_found_in_bytes and not has_colours:
-            return _is_found(self._raw_expression, chunk, size, pa.large_binary())
+            return _is_found(self._raw_expression, chunk, size, as_text=False)
         plain = ANSI.sub(b"", memoryview(chunk)[:size]) if has_colours else chunk[:size]
         if b"\r" in plain:
             plain = plain.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if not plain.isascii():
             plain = b"\n".join(decoded(bytes(line)).encode() for line in plain.split(b"\n"))
         expression = "(?m)" + _ESCAPED.sub(lambda found: _BORDERS.get(found[0], found[0]), self._expression)
-        return _is_found(expression.encode(), plain, len(plain), pa.large_string())
+        return _is_found(expression.encode(), plain, len(plain), as_text=True)
 
     def matching(self, texts: Sequence[str]) -> list[int]:
         """The indices of texts that match."""
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         found = pc.find_substring_regex(pa.array(texts, pa.large_string()), self._expression)
         return [int(index) for index in np.flatnonzero(found.to_numpy(zero_copy_only=False) >= 0)]
 
     def marked(self, text: str) -> str:
         """The text with BEGIN and END around each match."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         marks = rf"{BEGIN}\0{END}"
         return str(pc.replace_substring_regex(pa.array([text]), self._expression, marks)[0].as_py())
 
 
-def _is_found(expression: bytes, chunk: bytearray | bytes, size: int, kind: pa.DataType) -> bool:
+def _is_found(expression: bytes, chunk: bytearray | bytes, size: int, *, as_text: bool) -> bool:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = pa.large_string() if as_text else pa.large_binary()
     # One value that refers to the chunk, without a copy. RE2 takes what is no UTF-8 for characters that match nothing.
     offsets = pa.py_buffer(np.array([0, size], dtype=np.int64))
     value = pa.Array.from_buffers(kind, 1, [None, offsets, pa.py_buffer(chunk)])

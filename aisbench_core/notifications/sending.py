@@ -9,16 +9,17 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-
-import urllib3
 
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message, in_chinese, joined
 from aisbench_core.model import News
 from aisbench_core.notifications.channels import MAIL, MIN_SECRET, NotificationChannel, expanded, mail_problem
 from aisbench_core.settings import Settings
+
+if TYPE_CHECKING:
+    from urllib3 import HTTPConnectionPool
 
 SECONDS = 10.0
 
@@ -106,6 +107,8 @@ class MessageSender:
             "X-AISBench-Signature": signature(secret, stamp, body),
         }
         target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+        import urllib3  # takes 0.05 s, which commands need not wait for
+
         # Connected to the address that was checked: asked again, the name may have another.
         try:
             with _pool(parts.scheme, address, port, host) as pool:
@@ -174,7 +177,9 @@ def _is_public(address: str) -> bool:
     return bool((mapped or found).is_global) and not found.is_multicast
 
 
-def _pool(scheme: str, address: str, port: int, host: str) -> urllib3.HTTPConnectionPool:
+def _pool(scheme: str, address: str, port: int, host: str) -> "HTTPConnectionPool":
+    import urllib3
+
     timeout = urllib3.Timeout(SECONDS)
     if scheme == "http":
         return urllib3.HTTPConnectionPool(address, port, timeout=timeout)

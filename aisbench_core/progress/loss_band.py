@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from aisbench_core.model import TrainingPoint
 
 FEWEST_RUNS = 3
@@ -28,6 +26,8 @@ class LossBand:
         step = _step(point, by_epoch=self.is_by_epoch)
         if step is None or not self.steps[0] <= step <= self.steps[-1]:
             return None
+        import numpy as np
+
         return float(np.interp(step, self.steps, self.lower)), float(np.interp(step, self.steps, self.upper))
 
 
@@ -37,6 +37,8 @@ def loss_band(trainings: Sequence[Sequence[TrainingPoint]]) -> LossBand | None:
     curves = [curve for points in trainings if len(curve := _curve(points, by_epoch=by_epoch)) > 1]
     if len(curves) < FEWEST_RUNS:
         return None
+    import numpy as np  # takes 0.1 s, which commands need not wait for
+
     steps = _thinned(sorted({step for curve in curves for step in curve}))
     values = np.array(
         [np.interp(steps, [*curve], [*curve.values()], left=np.nan, right=np.nan) for curve in curves]

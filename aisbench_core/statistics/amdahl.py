@@ -7,8 +7,6 @@ from enum import StrEnum
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from aisbench_core.statistics.student import critical, larger_spread_p
 
 # The law has two unknowns, so it fits any two points exactly; only a third can contradict it.
@@ -127,6 +125,8 @@ class _Cost:
     """The sum of squared residuals of node counts as a function of the serial share, with the best T(1) for it."""
 
     def __init__(self, sizes: Sequence[SizeRuns]) -> None:
+        import numpy as np  # takes 0.1 s, which only those wait for who fit
+
         self._nodes = np.array([size.nodes for size in sizes], dtype=float)
         self._weights = np.array([size.runs for size in sizes], dtype=float)
         self._logs = np.array([size.log_mean for size in sizes])
@@ -135,9 +135,13 @@ class _Cost:
         self.smallest = -(1 - 1e-9) / (float(self._nodes.max()) - 1)  # below it the law gives negative times
 
     def log_one_node(self, share: float) -> float:
+        import numpy as np
+
         return float((self._weights * (self._logs + np.log(_slowness(share, self._nodes)))).sum() / self.runs)
 
     def __call__(self, share: float) -> float:
+        import numpy as np
+
         residuals = self._logs + np.log(_slowness(share, self._nodes))
         residuals = residuals - (self._weights * residuals).sum() / self.runs
         return float((self._weights * residuals * residuals).sum())
@@ -149,6 +153,7 @@ def _slowness(share: float, nodes: Any) -> Any:
 
 
 def _lowest(cost: _Cost) -> float:
+    import numpy as np
     from scipy.optimize import minimize_scalar
 
     # Shares to try, dense around 0, where most clusters are: minimize_scalar only finds a local minimum.

@@ -7,19 +7,10 @@ import math
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from google.protobuf import descriptor_pool, message_factory
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
-from google.protobuf.message import DecodeError
-
-_NUMBERS = {
-    "double": FieldDescriptorProto.TYPE_DOUBLE,
-    "float": FieldDescriptorProto.TYPE_FLOAT,
-    "int64": FieldDescriptorProto.TYPE_INT64,
-    "int32": FieldDescriptorProto.TYPE_INT32,
-    "bytes": FieldDescriptorProto.TYPE_BYTES,
-}
+_NUMBERS = ("double", "float", "int64", "int32", "bytes")
 # Message: fields as (number, type, name); `*` is a repeated one. As in TensorFlow's event.proto, summary.proto and
 # tensor.proto, and MindSpore's summary.proto.
 _MESSAGES = {
@@ -61,7 +52,9 @@ class Scalar:
 
 def read_scalars(data: bytes, *, mindspore: bool = False) -> list[Scalar] | None:
     """The scalars of one event, none if it holds something else; None if the data is no event."""
-    event = (_MINDSPORE_EVENT if mindspore else _EVENT)()
+    from google.protobuf.message import DecodeError
+
+    event = _message_types()["MindSporeEvent" if mindspore else "Event"]()
     try:
         event.ParseFromString(data)
     except DecodeError:
@@ -99,7 +92,11 @@ def _from_bits(dtype: int, bits: int) -> float:
     return float(struct.unpack("<e", two)[0] if dtype == _HALF else struct.unpack("<f", b"\0\0" + two)[0])
 
 
+@cache
 def _message_types() -> dict[str, Any]:
+    from google.protobuf import descriptor_pool, message_factory
+    from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+
     file = FileDescriptorProto(name="events.proto", package="aisbench", syntax="proto2")
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)
@@ -108,7 +105,7 @@ def _message_types() -> dict[str, Any]:
             label = FieldDescriptorProto.LABEL_OPTIONAL if single == kind else FieldDescriptorProto.LABEL_REPEATED
             added = message.field.add(name=field, number=number, label=label)
             if single in _NUMBERS:
-                added.type = _NUMBERS[single]
+                added.type = getattr(FieldDescriptorProto, f"TYPE_{single.upper()}")
             else:
                 added.type, added.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".aisbench.{single}"
     pool = descriptor_pool.DescriptorPool()  # of our own: TensorBoard's own types have similar names
@@ -117,7 +114,3 @@ def _message_types() -> dict[str, Any]:
         name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"aisbench.{name}"))
         for name in ("Event", "MindSporeEvent")
     }
-
-
-_TYPES = _message_types()
-_EVENT, _MINDSPORE_EVENT = _TYPES["Event"], _TYPES["MindSporeEvent"]

@@ -141,9 +141,21 @@ def test_a_server_gets_or_sends_every_file_that_a_command_names() -> None:
 
 
 def test_help_loads_neither_the_sdks_nor_duckdb_nor_pydantic_nor_streamlit() -> None:
-    program = "import sys, aisbench_core.cli; print(*{name.partition('.')[0] for name in sys.modules})"
-
-    loaded = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
+    loaded = _loaded_by("aisbench_core.cli")
 
     assert "click" in loaded
     assert not loaded & {"pydantic", "yaml", "duckdb", "huaweicloudsdkcore", "obs", "requests", "streamlit", "pandas"}
+
+
+def test_a_command_loads_no_library_that_only_some_commands_need() -> None:
+    loaded = _loaded_by("aisbench_core.wiring")
+
+    assert {"duckdb", "pydantic"} < loaded
+    assert not loaded & {"google", "huaweicloudsdkcore", "jinja2", "numpy", "obs", "openpyxl", "pandas", "pyarrow"}
+    assert not loaded & {"requests", "scipy", "streamlit", "urllib3", "xlsxwriter"}
+
+
+def _loaded_by(module: str) -> set[str]:
+    """Libraries that a module brings along."""
+    program = f"import sys, {module}; print(*{{name.partition('.')[0] for name in sys.modules}})"
+    return set(subprocess.check_output([sys.executable, "-c", program], text=True).split())

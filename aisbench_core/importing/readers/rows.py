@@ -12,8 +12,6 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import BinaryIO
 
-from openpyxl import load_workbook
-
 from aisbench_core.errors import ResultError
 from aisbench_core.importing.readers.archives import EXOTIC, Opened, is_workbook, opened_zip
 from aisbench_core.importing.readers.lines import CHUNK, lines
@@ -95,6 +93,8 @@ def _workbook(file: Opened, seconds: float) -> Iterator[tuple[str, Iterator[Row]
 
 
 def _all_sheets(content: BinaryIO, seconds: float) -> list[tuple[str, list[Row]]]:
+    from openpyxl import load_workbook  # takes 0.1 s, which only those wait for who import a workbook
+
     end = time.monotonic() + seconds
     with opened_zip(content) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > MOST_WORKBOOK:

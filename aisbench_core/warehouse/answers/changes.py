@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from aisbench_core.statistics import steps
 from aisbench_core.statistics.summary import Summary, summary
 from aisbench_core.warehouse.answers.histories import (
     Boundary,
@@ -14,6 +14,9 @@ from aisbench_core.warehouse.answers.histories import (
     VersionField,
 )
 from aisbench_core.warehouse.answers.regression import THROUGHPUT, TRACKED, Tracked, of_one_build, versions_of
+
+if TYPE_CHECKING:
+    from aisbench_core.statistics.steps import Step
 
 
 def boundaries(runs: Sequence[HistoryRun]) -> tuple[Boundary, ...]:
@@ -39,6 +42,8 @@ def metric_histories(runs: Sequence[HistoryRun], unit: str, field: VersionField)
 def _metric_history(
     metric: Tracked, unit: str, runs: Sequence[HistoryRun], field: VersionField, bounds: Sequence[Boundary]
 ) -> MetricHistory:
+    from aisbench_core.statistics import steps  # numpy takes 0.1 s
+
     measured = [run for run in runs if metric.name in run.values]
     changes = steps.steps([run.values[metric.name] for run in measured])
     starts = [0, *(step.index for step in changes), len(measured)]
@@ -66,7 +71,7 @@ def _level(metric: Tracked, runs: Sequence[HistoryRun], field: VersionField) -> 
 
 
 def _change(
-    metric: Tracked, step: steps.Step, before: Sequence[HistoryRun], after: Sequence[HistoryRun], near: list[Boundary]
+    metric: Tracked, step: "Step", before: Sequence[HistoryRun], after: Sequence[HistoryRun], near: list[Boundary]
 ) -> Change:
     old, new = _summary(metric, before), _summary(metric, after)
     return Change(

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from aisbench_core.statistics import steps
 from aisbench_core.statistics.difference import Power, Reporting, adjusted, difference, power
 from aisbench_core.statistics.summary import Summary, summary
 from aisbench_core.warehouse.answers.histories import (
@@ -211,6 +210,8 @@ def _by_level(all_runs: Sequence[HistoryRun], unit: str, field: VersionField) ->
 
 def _last_level(metric: Tracked, unit: str, runs: Sequence[HistoryRun]) -> MetricVerdict:
     """The values since the last change of level against those of the level before; without a change, all values."""
+    from aisbench_core.statistics import steps  # numpy takes 0.1 s
+
     measured = [run for run in runs if metric.name in run.values]
     values = _values(metric, measured)
     changes = steps.steps(values)

@@ -7,7 +7,7 @@ from typing import IO
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, validity_parameters
-from aisbench_core.warehouse.exporting import csv_file, json_file, parquet_file, workbook
+from aisbench_core.warehouse.exporting import csv_file, json_file
 from aisbench_core.warehouse.exporting.parts import MAX_RUNS, Parameters, parts
 from aisbench_core.warehouse.exporting.provenance import provenance
 from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
@@ -55,8 +55,12 @@ def write(
         case ExportFormat.JSON:
             return json_file.write(cur, sheet, chosen, target)
         case ExportFormat.PARQUET | ExportFormat.ARROW:
+            from aisbench_core.warehouse.exporting import parquet_file  # pyarrow takes 0.1 s
+
             marks = {"schema": sheet.schema, "content": mark, "exported_at_utc": f"{at:%Y-%m-%dT%H:%M:%SZ}"}
             return parquet_file.write(cur, sheet, chosen, target, marks, export.format)
         case ExportFormat.EXCEL:
+            from aisbench_core.warehouse.exporting import workbook
+
             name = f"{export.table}{' (rehearsals)' if rehearsal else ''}"
             return workbook.write(cur, sheet, chosen, target, mark, name, on_rows)
