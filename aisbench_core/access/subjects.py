@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aisbench_core.model import Schedule
+from aisbench_core.model import Schedule, StoredBudget
 
 # Arguments that name it, the most telling first. What was made, such as the run of a launch, comes before OTHERS.
 NAMES = ("run_id", "series_id", "token_id", "session", "job", "algorithm", "channel", "view", "where")
@@ -25,6 +25,8 @@ def subject_of(given: Mapping[str, Any], returned: Sequence[object]) -> str:
 def _made_id(value: object) -> str:
     if isinstance(value, Schedule):  # its series_id is that of the last series, which was not changed
         return value.name
+    if isinstance(value, StoredBudget):
+        return f"{value.budget.scope} {value.budget.name}".strip()
     return next((str(getattr(value, name)) for name in IDS[:4] if getattr(value, name, "")), "")
 
 
@@ -33,6 +35,8 @@ def _id_of(value: Any) -> str:
         return f"{value.partition(':')[0]}:…"
     if value is None or isinstance(value, str):
         return value or ""
+    if isinstance(value, Mapping):  # as somebody typed it: what else is in it may be a secret
+        return " ".join(str(value[name])[:80] for name in ("scope", "name") if value.get(name))
     if isinstance(value, Sequence):
         return ", ".join(filter(None, map(_id_of, value[:5])))
     if status := getattr(value, "status", None):  # of a job

@@ -14,7 +14,7 @@ from aisbench_core.access.audit_entry import MOST_LETTERS, Act, ActOutcome
 from aisbench_core.accounts.audit import RETENTION, Audit, AuditChanged, AuditQuery
 from aisbench_core.credentials import Credentials
 from aisbench_core.errors import AisbenchError, NotAllowed, RunNotFound
-from aisbench_core.model import Actor, Event, Level, Role, WayIn
+from aisbench_core.model import Actor, BudgetScope, Event, Level, Role, WayIn
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.stores.address import LedgerAddress
 from aisbench_core.running.stores.postgres import PostgresConnection
@@ -127,6 +127,19 @@ def test_long_values_are_cut_and_stay_on_one_line(core: Core) -> None:
     (noted,) = acts(core)
     assert len(noted.after) == MOST_LETTERS
     assert "\n" not in noted.after
+
+
+def test_a_budget_is_named_by_whose_it_is_whether_it_was_saved_refused_or_removed(core: Core) -> None:
+    budget = {"scope": "person", "name": "ann", "amount": 500, "currency": "CNY"}
+    core.budgets.save(budget, TESTER)
+    with pytest.raises(AisbenchError):
+        core.budgets.save(budget | {"amount": "five"}, TESTER)
+    core.budgets.save({"scope": "everybody", "name": "", "amount": 9, "currency": "CNY"}, TESTER)
+    core.budgets.remove(BudgetScope.PERSON, "ann", "CNY", TESTER)
+
+    assert [one.object for one in reversed(acts(core, change="budget."))] == [
+        "person ann", "person ann", "everybody", "person ann",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
