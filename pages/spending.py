@@ -1,5 +1,7 @@
 """Spending: what runs cost per currency, and their node hours, by person, month, workload, profile or series."""
 
+import streamlit as st
+
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import filter_bar, show_active_filters
 from pages._ui.shell.status import heading
@@ -9,6 +11,7 @@ from pages._ui.spending import approval, budgets, choice, results
 heading().title(t("spending.title"))
 approval.show_waiting()
 budgets.show_budgets()
+st.header(t("spending.costs"))
 facets = cached(core().warehouse.spending.facets)
 if not facets.months:
     results.end_without_runs()

@@ -50,12 +50,15 @@ EMPTY_PAGES = {
     "configuration": "/configuration",
     "notifications": "/notifications",
     "health": "/health",
+    "spending": "/spending",
+    "audit": "/audit",
 }
 FULL_PAGES = EMPTY_PAGES | {
     "configure-yaml": "/configure?view=yaml",
     "live-one": f"/live?run={seeds.ACTIVE_RUN}",
     "live-retrying": f"/live?run={seeds.RETRYING_RUN}",
     "live-failed": f"/live?run={seeds.FAILED_RUN}",
+    "live-held": f"/live?run={seeds.HELD_RUN}",
     "leaderboard-runs": "/leaderboard?region=cn-north-9&show=runs&invalid=1",
     "compare-some": "/compare?ids=run-n1-0&ids=run-n2-0&ids=run-n4-0&ids=run-new-0",
     "history-versions": "/history?region=cn-north-9&along=version&invalid=1",
@@ -72,6 +75,7 @@ DIALOGS = {
     "series": ("/series?new=1&counts=1,2&repeats=5&budget=3", "series-launch-button"),
     "system": ("/live?run=run-n1-0", "system"),
     "reproduce": ("/live?run=run-n1-0", "reproduce"),
+    "decline": (f"/live?run={seeds.HELD_RUN}", "decline"),
 }
 """Addresses, and the keys of the buttons that open a dialog there."""
 FITS = """() => {
@@ -257,6 +261,7 @@ def axe_violations(visit: Visit) -> list[str]:
 
 def _use_for_a_while(data_dir: Path) -> None:
     seeds.fill(data_dir)
+    seeds.spend(data_dir)
     ledger = Ledger(data_dir / "ledger.sqlite3")
     for run in seeds.many(50):
         ledger.add(run)

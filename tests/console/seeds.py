@@ -1,19 +1,26 @@
 """A console that has been used for a while: runs in every state, and results of two regions."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from aisbench_core.model import (
     Event,
+    ExpectedCost,
     Level,
     Progress,
+    Role,
     Run,
     RunRecord,
     RunState,
 )
+from aisbench_core.running.budgets.holds import admitted
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.wiring import open_core
+from tests.actors import TESTER
 from tests.records import T0, record, records, run, spec
 
 ACTIVE_RUN = "20260301-080000-aaaa"
@@ -21,6 +28,9 @@ RETRYING_RUN = "20260301-080100-bbbb"
 FAILED_RUN = "20260301-080200-cccc"
 STOPPED_RUN = "20260301-080300-dddd"
 DONE_RUN = "run-n1-0"
+PAID_RUN = "20260301-080400-eeee"
+HELD_RUN = "20260301-080500-ffff"
+PRICE: dict[str, Any] = {"price_per_node_hour": 40.0, "currency": "CNY"}
 
 
 def fill(data_dir: Path) -> None:
@@ -35,6 +45,27 @@ def fill(data_dir: Path) -> None:
     ledger.note(Event(RETRYING_RUN, T0 + timedelta(seconds=9), "follower", Level.WARNING, "cannot reach ModelArts"))
     warehouse = Warehouse(data_dir / "warehouse.duckdb")
     warehouse.rebuild(history())
+
+
+def spend(data_dir: Path) -> None:
+    """Three months of paid runs and one without a price, budgets that are nearly used, and a launch that one holds."""
+    core = open_core(Settings(data_dir=data_dir))
+    for month in range(3):
+        recorded = record(f"run-paid-{month}", created_at=T0 - timedelta(days=31 * month), framework_version="r1.9")
+        core.warehouse.record(replace(recorded, run=replace(recorded.run, **PRICE)))
+    core.warehouse.record(record("run-not-priced", created_by="bob", framework_version="r1.9"))
+    core.budgets.save({"scope": "everybody", "name": "", "amount": 1000, "currency": "CNY"}, TESTER)
+    core.budgets.save({"scope": "person", "name": "ann", "amount": 500, "currency": "CNY"}, TESTER)
+    core.people.set_role("bob", Role.ENGINEER, TESTER)
+    now = datetime.now(UTC)
+
+    def launch(run_id: str, cost: float) -> None:
+        asked = _run(run_id, RunState.PREPARING, 0, created_at=now, started_at=None, version=0, job_id="", **PRICE)
+        expected = ExpectedCost(cost, "CNY", "")
+        core.ledger.add(asked, check=lambda con, one: admitted(con, one, expected, now + timedelta(days=7)))
+
+    launch(PAID_RUN, 450.0)
+    launch(HELD_RUN, 160.0)
 
 
 def runs() -> list[Run]:
