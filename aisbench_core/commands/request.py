@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Base64Bytes, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, Base64Bytes, ConfigDict, Field, StringConstraints
 
 from aisbench_core.model import Frozen
 
@@ -25,6 +25,22 @@ Word = Annotated[str, StringConstraints(max_length=40, pattern=r"^[a-z][a-z-]*$"
 Stream = Literal["stdin", "stdout", "stderr"]
 
 
+def _below(path: str) -> str:
+    """The path, if it can only lead below a folder. Raises ValueError."""
+    is_printable = not any(letter < " " or letter == "\x7f" or "\ud800" <= letter <= "\udfff" for letter in path)
+    if path and not (is_printable and all(part not in ("", ".", "..") for part in path.split("/"))):
+        raise ValueError("must be a path without . and .., empty parts and control characters")
+    return path
+
+
+def _absolute(path: str) -> str:
+    """The path, if it begins at the root and leads only downwards. Raises ValueError."""
+    if not path.startswith("/"):
+        raise ValueError("must begin with /")
+    _below(path.lstrip("/"))
+    return path
+
+
 class Exact(Frozen):
     """A value whose texts are not stripped: an argument may end with a blank."""
 
@@ -34,7 +50,7 @@ class Exact(Frozen):
 class SentFile(Exact):
     """The content of a file. `path`: empty for the file itself, or its path below the folder that was named."""
 
-    path: Annotated[Text, StringConstraints(pattern=r"^(?!/)(?!(.*/)?\.\.(/|$))")] = ""
+    path: Annotated[Text, AfterValidator(_below)] = ""
     data: Base64Bytes
 
 
@@ -45,7 +61,7 @@ class ClientPath(Exact):
     sent without content, so that the command can refuse to replace it."""
 
     typed: Text
-    absolute: Annotated[Text, StringConstraints(pattern=r"^/(?!(.*/)?\.\.(/|$))")]
+    absolute: Annotated[Text, AfterValidator(_absolute)]
     kind: Literal["missing", "file", "folder"] = "missing"
     files: tuple[SentFile, ...] = ()
 

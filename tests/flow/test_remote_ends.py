@@ -171,6 +171,9 @@ def test_a_request_cannot_lead_out_of_its_folder(server: ApiProcess, engineer: R
     wrong: list[dict[str, Any]] = [
         {"paths": [{"typed": "x", "absolute": "/a/../../b", "kind": "file"}]},
         {"paths": [{"typed": "x", "absolute": "/x", "kind": "folder", "files": [{"path": "../y", "data": ""}]}]},
+        {"paths": [{"typed": "x", "absolute": "/x", "kind": "folder", "files": [{"path": "q\n/../../y", "data": ""}]}]},
+        {"paths": [{"typed": "x", "absolute": "/a\n/../../b"}]},
+        {"paths": [{"typed": "x", "absolute": "/a\0b", "kind": "file"}]},
         {"variables": {"TZ": ":/etc/passwd"}},
         {"variables": {"AISBENCH_DATA_DIR": "/srv"}},
     ]

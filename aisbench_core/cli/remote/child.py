@@ -26,12 +26,12 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a server in the background ignores it
     served = _received(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
     _redirect(served)
-    _store_files(served)
     request = served.request
     name = " ".join(request.command)
     if name not in REMOTE:
         print(f"error: a server does not run `aisbench {name}`", file=sys.stderr)
         sys.exit(NOT_SERVED)
+    _store_files(served)
     arguments = [*request.command, *request.arguments]
     command_line(arguments, prog_name="aisbench", obj=Invocation(PRIVATE_UMASK, served))
 
