@@ -32,6 +32,7 @@ NO_SUCH_NAME = (
 NOT_ALLOWED = f"The console has no sign-in, and serves only this machine unless {SETTING} is set."
 OTHER_PAGE = "Only pages of the console itself may do this."
 CLOSED = "Not found."
+NO_PATH = "The request must name a path that begins with /."
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,9 @@ class FrontDoor:
             return 403, NOT_ALLOWED
         if len(hosts) != 1 or not self.names.is_addressed_by(hosts[0]):
             return 403, NO_SUCH_NAME
+        # Decoded, `%2F…@host` begins with a slash; who passes the address on as it was sent would ask that host.
+        if not (scope.get("raw_path") or b"/").startswith(b"/"):
+            return 400, NO_PATH
         _, inner, endpoint = scope["path"].partition(INNER)
         if inner and not OPEN_ENDPOINTS.fullmatch(endpoint):
             return 404, CLOSED

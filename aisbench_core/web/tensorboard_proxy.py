@@ -35,7 +35,7 @@ class TensorBoardProxy:
     def __init__(self, app: ASGIApp, port_of: Callable[[str], int | None]) -> None:
         self._app = app
         self._port_of = port_of
-        self._pool = urllib3.PoolManager(num_pools=8, maxsize=8, retries=False)
+        self._pools = urllib3.PoolManager(num_pools=8, maxsize=8, retries=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request of TensorBoard's pages."""
@@ -53,6 +53,8 @@ class TensorBoardProxy:
         port = self._port_of(token)
         if port is None:
             return PlainTextResponse(f"{ENDED}\n", 404)
+        if not _target(request).startswith(f"/tensorboard/{token}"):
+            return PlainTextResponse("Not found.\n", 404)
         if request.method not in METHODS:
             return PlainTextResponse("Not allowed.\n", 405, {"Allow": ", ".join(METHODS)})
         if not rest:
@@ -68,21 +70,27 @@ class TensorBoardProxy:
             return PlainTextResponse("TensorBoard does not answer.\n", 502)
 
     def _forwarded(self, request: Request, port: int, body: bytes) -> Response:
-        raw_path = request.scope.get("raw_path") or request.scope["path"].encode()
-        query = request.scope.get("query_string", b"")
-        target = (raw_path.partition(b"?")[0] + (b"?" + query if query else b"")).decode("latin-1")
-        answer = self._pool.urlopen(
+        pool = self._pools.connection_from_host("127.0.0.1", port)
+        answer = pool.urlopen(
             request.method,
-            f"http://127.0.0.1:{port}{target}",
+            _target(request),
             body=body or None,
             headers={name: request.headers[name] for name in SENT if name in request.headers},
             redirect=False,
+            retries=False,
             preload_content=False,
             decode_content=False,
             timeout=SECONDS,
         )
         headers = {name: value for name in RETURNED if (value := answer.headers.get(name)) is not None}
         return StreamingResponse(iterate_in_threadpool(_blocks(answer)), answer.status, headers)
+
+
+def _target(request: Request) -> str:
+    """Path and query as they were sent. It may begin otherwise than the decoded path: with a host, as `%2F…@host/`."""
+    raw_path = request.scope.get("raw_path") or request.scope["path"].encode()
+    query = request.scope.get("query_string", b"")
+    return str((raw_path.partition(b"?")[0] + (b"?" + query if query else b"")).decode("latin-1"))
 
 
 def _blocks(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:

@@ -143,6 +143,22 @@ def test_each_request_has_the_status_that_says_what_became_of_it(
     assert browser.ask(method, path).status_code == status
 
 
+@pytest.mark.parametrize(
+    "start", ["%2Ftensorboard%2F{token}%2F@", "/tensorboard%2F{token}/", "%2Ftensorboard/{token}/"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_target_that_names_a_host_goes_nowhere(browser: Browser, port: int, start: str, method: str) -> None:
+    target = f"{start.format(token=TOKEN)}127.0.0.1:{port}/secret"
+    host = browser.base.removeprefix("http://")
+    with socket.create_connection(("127.0.0.1", int(host.partition(":")[2])), timeout=30) as raw:
+        head = f"{method} {target} HTTP/1.1\r\nHost: {host}\r\nOrigin: {browser.base}\r\nContent-Length: 0\r\n"
+        raw.sendall(f"{head}Connection: close\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+
+    assert answer.split()[1] in (b"400", b"404"), answer
+    assert b"secret [" not in answer
+
+
 def test_a_body_that_no_page_of_tensorboard_sends_is_refused(browser: Browser) -> None:
     assert browser.ask("POST", f"{BASE}/", b"x" * MOST_BODY).status_code == 200
     assert browser.ask("POST", f"{BASE}/", b"x" * (MOST_BODY + 1)).status_code == 413
