@@ -36,12 +36,19 @@ def position_of(cursor: str, *kinds: type) -> tuple[Any, ...]:
         position = json.loads(base64.urlsafe_b64decode(cursor.encode() + b"==="))
     except (ValueError, RecursionError):
         position = None
-    if not isinstance(position, list) or [*map(type, position)] != [*kinds]:
+    if not isinstance(position, list) or [*map(type, position)] != [*kinds] or not all(map(_is_storable, position)):
         problem = Problem(
             "cursor", Message("is none of this list; take it from `next` of the page before"), cursor[:80]
         )
         raise SpecError(Message("the query"), [problem])
     return tuple(position)
+
+
+def _is_storable(value: str | int) -> bool:
+    """Whether databases take it: a number of 64 bits, or text without halves of characters."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return not any("\ud800" <= letter <= "\udfff" or letter == "\0" for letter in value)
 
 
 def page_of(found: Sequence[T], query: PageQuery) -> tuple[Sequence[T], str | None]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from aisbench_core.wiring import Core
 
 PREFIX = "/api/v1"
+
+
+class _Number(IntegerConvertor):
+    regex = "[0-9]{1,9}"  # Python does not read numbers of thousands of digits
+
+
+register_url_convertor("number", _Number())
 
 
 class NoQuery(Frozen):

@@ -69,7 +69,7 @@ ENDPOINTS: Sequence[Endpoint] = (
     Endpoint("GET", "/runs/{run_id}/events", "Events of a run", runs.run_events, runs.EventPage, PageQuery),
     Endpoint("GET", "/runs/{run_id}/logs", "Nodes with a log, its size", runs.list_logs, runs.LogListing, PageQuery),
     Endpoint(
-        "GET", "/runs/{run_id}/logs/{node:int}", "A node's log, whole or a range of bytes", runs.read_log,
+        "GET", "/runs/{run_id}/logs/{node:number}", "A node's log, whole or a range of bytes", runs.read_log,
         media_type="application/octet-stream", headers=(ranges.RANGE,), statuses=ranges.STATUSES,
     ),
     Endpoint("GET", "/runs/{run_id}/files", "Files of a run's folder", files.list_files, files.FileListing, PageQuery),

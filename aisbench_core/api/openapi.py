@@ -16,7 +16,7 @@ from aisbench_core.api.problems import MEDIA_TYPE
 _Keyed = tuple[str, Literal["validation", "serialization"], TypeAdapter[Any]]
 
 _REFERENCE = "#/components/schemas/{model}"
-_PATH_PARAMETER = re.compile(r"{(\w+)(?::int|:path)?}")
+_PATH_PARAMETER = re.compile(r"{(\w+)(?::number|:path)?}")
 
 _PROBLEM: dict[str, Any] = {
     "type": "object",
@@ -102,7 +102,7 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
 
 def _parameters(endpoint: Endpoint) -> Iterable[dict[str, Any]]:
     for match in _PATH_PARAMETER.finditer(endpoint.path):
-        kind = {"type": "integer", "minimum": 0} if ":int" in match[0] else {"type": "string"}
+        kind = {"type": "integer", "minimum": 0} if ":number" in match[0] else {"type": "string"}
         text = ADDRESSED.get(match[1], "")
         yield {"name": match[1], "in": "path", "required": True, "description": text, "schema": kind}
     for header in endpoint.headers:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO, Annotated
+from urllib.parse import quote
 
 from pydantic import Field
 from starlette.responses import StreamingResponse
@@ -145,8 +146,14 @@ def export(call: ApiCall) -> StreamingResponse:
     except BaseException:
         content.close()
         raise
-    headers = {"Content-Disposition": f'attachment; filename="{request.file_name}"', "X-Row-Count": str(rows)}
+    headers = {"Content-Disposition": _attachment(request.file_name), "X-Row-Count": str(rows)}
     return StreamingResponse(_sent(content), 200, headers, MEDIA_TYPES[query.format])
+
+
+def _attachment(name: str) -> str:
+    """The header for a file name: headers are ASCII, and regions may be named in Chinese (RFC 6266)."""
+    quoted = quote(name)
+    return f'attachment; filename="{name}"' if quoted == name else f"attachment; filename*=UTF-8''{quoted}"
 
 
 def _sent(content: IO[bytes]) -> Iterator[bytes]:

@@ -1,5 +1,7 @@
 """REST: lists, events, logs and errors, by real requests to a real server."""
 
+import base64
+import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -36,6 +38,26 @@ def test_pages_of_runs_hold_every_run_once_while_others_are_launched(program: Pr
     assert [run["run_id"] for run in program.get("/runs", text="old-0", limit=500).json["items"]] == [
         run_id for run_id in seen if run_id.startswith("old-0")
     ]
+
+
+@pytest.mark.parametrize("position", [[10**30], [-(10**30)], ["\ud800", "x"], ["a\0", "x"], ["x"], [True], {}])
+@pytest.mark.parametrize("path", ["/events", "/runs", "/series", "/runs/old-1/files"])
+def test_a_cursor_that_no_list_has_given_is_one_sentence(program: Program, path: str, position: object) -> None:
+    cursor = base64.urlsafe_b64encode(json.dumps(position).encode()).decode()
+
+    reply = program.get(path, cursor=cursor)
+
+    assert reply.status in (404, 422), reply.content
+    assert b"incident" not in reply.content
+
+
+def test_numbers_that_nobody_can_read_and_names_that_no_header_has_are_answered(program: Program) -> None:
+    log = program.get(f"/runs/x/logs/{'9' * 5000}")
+    exported = program.get("/export", region="华北", rehearsals="true")
+
+    require_problem(log, 404, "no-such-path")
+    assert exported.status == 200
+    assert "filename*=UTF-8''aisbench-runs-%E5%8D%8E%E5%8C%97" in exported.headers["Content-Disposition"]
 
 
 def test_events_are_followed_by_a_cursor_that_never_ends(program: Program, api_bench: Bench) -> None:

@@ -45,7 +45,7 @@ def _with_table(text: str, head: str, rows: str) -> str:
 
 
 def _path(path: str) -> str:
-    return path.replace(":int", "").replace(":path", "")
+    return path.replace(":number", "").replace(":path", "")
 
 
 def _kinds() -> Iterator[type[AisbenchError]]:
