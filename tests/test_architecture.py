@@ -72,7 +72,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         f"aisbench_core.{name}" for name in ("access.identity", "api", "private_files", "settings", "web", "wiring")
     ),
     "pages": (
-        *(f"aisbench_core.access.{name}" for name in ("audit_entry", "identity", "permissions")),
+        *(f"aisbench_core.access.{name}" for name in ("audit_entry", "identity", "permissions", "server_files")),
         *(f"aisbench_core.accounts.{name}" for name in ("audit", "audit_table", "open_sessions", "people", "sessions")),
         "aisbench_core.preflight.fixes",
         "aisbench_core.authoring.manifest",

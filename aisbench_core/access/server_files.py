@@ -7,22 +7,27 @@ from pathlib import Path
 from aisbench_core.access.permissions import has_role
 from aisbench_core.errors import ConfigError, NotAllowed
 from aisbench_core.messages import Message
-from aisbench_core.model import Actor, Role, RunSpec
+from aisbench_core.model import Actor, Finding, Level, Role, RunSpec
 
 
 def require_open_files(spec: RunSpec, actor: Actor, open_folders: Sequence[Path]) -> None:
     """Raise NotAllowed if the spec names a file or folder that this actor may not read through a job.
 
     `open_folders`: whose files everybody who may launch may name; admins may name all, as they can read all."""
+    for finding in closed_files(spec, actor, open_folders):
+        raise NotAllowed(finding.message, finding.hint)
+
+
+def closed_files(spec: RunSpec, actor: Actor, open_folders: Sequence[Path]) -> list[Finding]:
+    """The same as findings. With any, no other check may look at the files: what it says is of their content."""
     if has_role(actor, Role.ADMIN):
-        return
-    for field, path in _paths(spec):
-        file = Path(path).expanduser()
-        if not any(_is_named_in(file, folder) and _lies_in(file, folder) for folder in open_folders):
-            raise NotAllowed(
-                Message("{field} names files on the server", field=field),
-                Message("use the code of a workload, or ask an admin to launch it"),
-            )
+        return []
+    hint = Message("use the code of a workload, or ask an admin to launch it")
+    return [
+        Finding("files.closed", Level.ERROR, field, Message("{field} names files on the server", field=field), hint)
+        for field, path in _paths(spec)
+        if not _is_open(Path(os.path.expanduser(path)), open_folders)  # noqa: PTH111  # as in Subject.code_dir
+    ]
 
 
 def require_no_way_out(files: Iterable[Path], code_folders: Sequence[Path]) -> None:
@@ -36,6 +41,10 @@ def require_no_way_out(files: Iterable[Path], code_folders: Sequence[Path]) -> N
                     Message("the code has a link that leads out of {folder}: {file}", folder=folder, file=file),
                     Message("copy the file into the code"),
                 )
+
+
+def _is_open(file: Path, open_folders: Sequence[Path]) -> bool:
+    return any(_is_named_in(file, folder) and _lies_in(file, folder) for folder in open_folders)
 
 
 def _is_named_in(file: Path, folder: Path) -> bool:

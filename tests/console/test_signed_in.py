@@ -13,7 +13,7 @@ from aisbench_core.model import Role
 from aisbench_core.wiring import Core, open_core
 from pages._ui.shell.core import SESSION
 from tests.actors import TESTER
-from tests.console.conftest import OpenPage, texts
+from tests.console.conftest import OpenPage, newest, texts
 from tests.console.seeds import ACTIVE_RUN
 
 SignIn = Callable[..., AppTest]
@@ -158,3 +158,62 @@ def test_without_sign_in_the_page_acts_as_the_console_with_every_role(used: Path
 
     assert not app.button(key="launch").disabled
     assert "Signed in" not in texts(app)
+
+
+CLOSED = "names files on the server"
+SERVER_FILES = ("code_dir: {}\nboot_file: key.py", "update: {{cann: {}}}", "code_dir: {}\nlog_levels: {{cann: debug}}")
+
+
+def with_spec(app: AppTest, fields: str) -> AppTest:
+    """The page New run after somebody has typed these fields of a spec as YAML."""
+    text = f"workload: quickstart_digits\nauto_stop_hours: 1\n{fields}\n"
+    newest(app.text_area, "spec.yaml").set_value(text)
+    return app.run()
+
+
+@pytest.mark.parametrize("fields", SERVER_FILES)
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.LEAD])
+def test_findings_say_nothing_of_files_of_the_server(sign_in: SignIn, tmp_path: Path, fields: str, role: Role) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "key.py").write_text("key", "utf-8")
+    (home / "ma-pre-start.sh").write_text("true", "utf-8")
+    app = sign_in("configure", role, view="yaml")
+
+    away = texts(with_spec(app, fields.format(tmp_path / "away")))
+    there = texts(with_spec(app, fields.format(home)))
+
+    assert CLOSED in there.replace("\\", "")
+    assert there == away
+    assert not [button for button in app.button if button.key == "launch"]
+
+
+def test_an_admin_may_name_any_file(sign_in: SignIn, tmp_path: Path) -> None:
+    app = with_spec(sign_in("configure", Role.ADMIN, view="yaml"), f"code_dir: {tmp_path}\nboot_file: train.py")
+
+    assert "the boot file 'train.py' is not in the code directory" in texts(app).replace("\\", "")
+
+
+@pytest.mark.parametrize("fields", SERVER_FILES)
+def test_a_plan_of_a_series_says_nothing_of_files_of_the_server(sign_in: SignIn, tmp_path: Path, fields: str) -> None:
+    app = with_spec(sign_in("configure", Role.ENGINEER, view="yaml"), fields.format(tmp_path))
+
+    app.switch_page("../series.py")
+    app.query_params["new"] = "1"
+    app.run()
+
+    assert CLOSED in texts(app).replace("\\", "")
+    assert [header.value for header in app.header] == ["New series"]
+    assert not [button for button in app.button if button.key == "series-launch-button"]
+
+
+def test_shared_code_is_checked_for_everybody_who_may_launch_it(
+    sign_in: SignIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path.parent / f"{tmp_path.name}-code"
+    code.mkdir()
+    monkeypatch.setenv("AISBENCH_CODE_FOLDERS", str(code))
+
+    app = with_spec(sign_in("configure", Role.ENGINEER, view="yaml"), f"code_dir: {code}\nboot_file: train.py")
+
+    assert "the boot file 'train.py' is not in the code directory" in texts(app).replace("\\", "")

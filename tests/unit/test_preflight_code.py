@@ -30,6 +30,15 @@ def test_a_boot_file_that_is_a_link_to_elsewhere_is_outside(resnet: RunSpec, cod
     assert only(found(resnet), "boot.outside").field == "boot_file"
 
 
+def test_no_file_outside_of_the_code_is_looked_for(resnet: RunSpec, code: Path) -> None:
+    (code.parent / "there.py").write_text("print()\n")
+
+    there, away = (found(changed(resnet, boot_file=f"../{name}.py")) for name in ("there", "away"))
+
+    assert [finding.rule for finding in there] == ["boot.outside"]
+    assert [finding.rule for finding in away] == ["boot.outside"]
+
+
 def test_a_code_directory_that_is_itself_a_link_is_fine(resnet: RunSpec, code: Path) -> None:
     (code.parent / "link").symlink_to(code)
 

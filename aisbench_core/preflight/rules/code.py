@@ -1,6 +1,7 @@
 """Preflight rules about the code directory, the boot file and algorithms."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from aisbench_core.authoring.code_folder import MOST_BYTES, MOST_ENTRIES, MOST_LEVELS
 from aisbench_core.messages import Message
@@ -93,7 +94,7 @@ def boot_missing(subject: Subject) -> Iterator[Violation]:
         if subject.workload and not (subject.has_custom_image or spec.uses_algorithm):
             message = Message("no boot file is given")
             yield Violation(message, Message("set boot_file to a .py file, relative to code_dir"))
-    elif spec.code_dir and subject.code_dir.is_dir() and not (subject.code_dir / spec.boot_file).is_file():
+    elif spec.code_dir and subject.code_dir.is_dir() and not (_is_outside(subject) or _boot_file(subject).is_file()):
         message = Message(
             "the boot file {file!r} is not in the code directory {folder!r}", file=spec.boot_file, folder=spec.code_dir
         )
@@ -113,9 +114,7 @@ def boot_outside(subject: Subject) -> Iterator[Violation]:
     spec = subject.spec
     if not spec.boot_file or not spec.code_dir:
         return
-    # resolve() follows links, which the upload does not copy.
-    target = (subject.code_dir / spec.boot_file).resolve()
-    if spec.boot_file.startswith("/") or not target.is_relative_to(subject.code_dir.resolve()):
+    if _is_outside(subject):
         message = Message(
             "the boot file {file!r} is outside the code directory {folder!r}", file=spec.boot_file, folder=spec.code_dir
         )
@@ -123,6 +122,17 @@ def boot_outside(subject: Subject) -> Iterator[Violation]:
             "only the code directory is uploaded; write boot_file relative to it, and copy what a link points to"
         )
         yield Violation(message, hint)
+
+
+def _boot_file(subject: Subject) -> Path:
+    return subject.code_dir / subject.spec.boot_file
+
+
+def _is_outside(subject: Subject) -> bool:
+    """What is outside may be a file of the server that only admins may ask for."""
+    # resolve() follows links, which the upload does not copy.
+    target = _boot_file(subject).resolve()
+    return subject.spec.boot_file.startswith("/") or not target.is_relative_to(subject.code_dir.resolve())
 
 
 @rule("algorithm.alone", Level.ERROR, "algorithm", Source.API)

@@ -1,13 +1,14 @@
 """A draft as a form, in sections, and as YAML."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import streamlit as st
 
+from aisbench_core.access.server_files import closed_files
 from aisbench_core.authoring.specfile import comments_of
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import TERMINAL, Channel, Mode, RunSpec, TrainingMode
+from aisbench_core.model import TERMINAL, Channel, Finding, Mode, RunSpec, TrainingMode
 from pages._ui.configure import drafts
 from pages._ui.configure.fields import (
     PROBLEM,
@@ -27,7 +28,7 @@ from pages._ui.configure.software import show_software
 from pages._ui.region.picker import show_directory_picker, show_engine_picker, show_image_picker, show_pool_picker
 from pages._ui.runs import cards
 from pages._ui.shell import widgets
-from pages._ui.shell.core import core
+from pages._ui.shell.core import actor, core
 from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import t
@@ -60,13 +61,18 @@ def _form(draft: drafts.SpecDraft, spec: RunSpec, profile: str) -> Form:
         filled=core().workloads.filled(spec),
         workload=workload,
         edition=workload.edition(spec.framework_version),
-        findings=core().preflight.offline(spec, profile) if profile else (),
+        findings=_findings(spec, profile) if profile else (),
         profile=profile,
         flavors=flavors,
         flavors_missing=reason,
         own_flavor=core().regions.profile(profile).flavor if profile else "",
         comments=comments_of(draft.text),
     )
+
+
+def _findings(spec: RunSpec, profile: str) -> Sequence[Finding]:
+    """What preflight finds without the region; only that, where the person may not read files that the spec names."""
+    return closed_files(spec, actor(), core().runs.open_folders) or core().preflight.offline(spec, profile)
 
 
 def show_yaml(draft: drafts.SpecDraft) -> None:

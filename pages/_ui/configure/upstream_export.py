@@ -2,10 +2,12 @@
 
 import streamlit as st
 
+from aisbench_core.access.server_files import require_open_files
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import RunSpec
+from aisbench_core.upstream.configs.contents import ExportedConfig
 from pages._ui.configure.drafts import draft_key, stored_comments, stored_spec
-from pages._ui.shell.core import at_click, core
+from pages._ui.shell.core import actor, at_click, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.findings import finding_text
 from pages._ui.shell.words import t
@@ -18,7 +20,7 @@ def show_upstream_export(spec: RunSpec, profile: str) -> None:
     """Downloads, with the fields of the spec that the files cannot hold; or why there are none."""
     with st.expander(t("export.title")):
         try:
-            exported = core().configs.write(spec, profile, stored_comments(draft_key()))
+            exported = _exported(spec, profile, draft_key())
         except AisbenchError as error:
             st.markdown(t("export.refused", reason=plain(t.message(error.message))))
             return
@@ -38,5 +40,11 @@ def _download(name: str, mime: str, spec: RunSpec, profile: str) -> None:
 
 
 def _content(name: str, key: str, shown: RunSpec, profile: str) -> str:
-    exported = core().configs.write(stored_spec(key, shown), profile, stored_comments(key))
+    exported = _exported(stored_spec(key, shown), profile, key)
     return exported.script if name == SCRIPT else exported.text
+
+
+def _exported(spec: RunSpec, profile: str, key: str) -> ExportedConfig:
+    """Raises NotAllowed for files of the server that the person may not read: the script depends on them."""
+    require_open_files(spec, actor(), core().runs.open_folders)
+    return core().configs.write(spec, profile, stored_comments(key))

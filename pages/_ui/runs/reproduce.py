@@ -4,6 +4,7 @@ import secrets
 
 import streamlit as st
 
+from aisbench_core.access.server_files import closed_files
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, number
 from aisbench_core.messages import Message
@@ -90,7 +91,8 @@ def _dialog() -> None:
         check = core().reproductions.check(run_id, profile)
     _show_verdict(check)
     _show_aspects(check)
-    findings = core().preflight.offline(check.spec, check.profile)
+    closed = closed_files(check.spec, actor(), core().runs.open_folders)
+    findings = closed or core().preflight.offline(check.spec, check.profile)
     if not has_errors(findings):
         online = ask_region(f"{token}-{check.profile}", lambda: core().preflight.online(check.spec, check.profile))
         findings = [*findings, *online]

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from aisbench_core.access.server_files import require_open_files
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, money, nodes_and_cards, number
 from aisbench_core.model import Objective, RunSpec, Sampler, SeriesRow
@@ -49,6 +50,7 @@ def show_series_form() -> None:
         answers = _answers(spec)
     with right:
         try:
+            require_open_files(spec, actor(), core().runs.open_folders)  # as launching does; checks read the files
             draft = core().series.plan(spec, answers, profile)
         except AisbenchError as error:
             show_error(error)
