@@ -18,10 +18,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aisbench_core.access.identity import Identity
 from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.credentials import find_client_secret
-from aisbench_core.errors import ConfigError
+from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.settings import Settings
 from aisbench_core.web.addresses import FORWARDED, is_loopback
+from aisbench_core.web.ledger_checks import LedgerCheck
+from aisbench_core.web.plain_page import answer_later
 from aisbench_core.web.refusing import Refusal, address_of, refuse
 
 HEALTH = "/_stcore/health"
@@ -40,18 +42,19 @@ class ProxyIdentity:
     user_header: str
     is_revoked: Callable[[str], bool]
     audit: SignInAudit
+    language: str
 
     def refusal(self, scope: Scope) -> Refusal | None:
-        """HTTP status and message for a refused request; None if it passes."""
-        if scope["path"] == HEALTH:
-            return None
+        """HTTP status and message for a request that names nobody, or comes from elsewhere; else None."""
         client = scope.get("client")
         if not client or not self._is_proxy(client[0]):
             return 403, NOT_THE_PROXY
+        return None if self.name(scope) else (401, NO_NAME)
+
+    def name(self, scope: Scope) -> str:
+        """Whom the request names; empty if that is nobody, or not clear."""
         names = Headers(scope=scope).getlist(self.user_header)
-        if len(names) != 1 or not names[0].strip():
-            return 401, NO_NAME
-        return (403, REVOKED) if self.is_revoked(names[0].strip()) else None
+        return names[0].strip() if len(names) == 1 else ""
 
     def record(self, refusal: Refusal, request: HTTPConnection) -> None:
         """Write a refusal to the audit, unless nobody was named: probes name nobody."""
@@ -112,7 +115,7 @@ def proxy_identity(
             Message("with identity: proxy, {variable} must be set, and empty", variable=FORWARDED),
             Message("start the console with `aisbench serve`, which sets it"),
         )
-    return ProxyIdentity(settings.proxy_networks, settings.identity_user_header, is_revoked, audit)
+    return ProxyIdentity(settings.proxy_networks, settings.identity_user_header, is_revoked, audit, settings.language)
 
 
 class IdentityMiddleware:
@@ -126,13 +129,26 @@ class IdentityMiddleware:
     def _identity(self) -> ProxyIdentity | None:
         return self._create_identity()
 
+    @cached_property
+    def _is_revoked(self) -> LedgerCheck[bool]:
+        return LedgerCheck(lambda name: self._identity is not None and self._identity.is_revoked(name))
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse or pass a request; a web socket is refused before it is accepted."""
-        is_request = scope["type"] in ("http", "websocket")
-        refusal = self._identity.refusal(scope) if is_request and self._identity else None
+        identity = self._identity
+        if scope["type"] not in ("http", "websocket") or identity is None or scope["path"] == HEALTH:
+            await self._app(scope, receive, send)
+            return
+        try:
+            refusal = identity.refusal(scope) or await self._revoked(identity.name(scope))
+        except AisbenchError as error:
+            await answer_later(error, identity.language, scope, receive, send)
+            return
         if refusal is None:
             await self._app(scope, receive, send)
         else:
-            if self._identity:
-                await run_in_threadpool(self._identity.record, refusal, HTTPConnection(scope))
+            await run_in_threadpool(identity.record, refusal, HTTPConnection(scope))
             await refuse(refusal, scope, receive, send)
+
+    async def _revoked(self, name: str) -> Refusal | None:
+        return (403, REVOKED) if await self._is_revoked.answer(name) else None

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -23,17 +22,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aisbench_core.accounts.browsers import browser_of
 from aisbench_core.accounts.identities import Account
 from aisbench_core.accounts.sign_in_audit import SignInAudit
-from aisbench_core.accounts.sign_ins import SignIns, Visitor
+from aisbench_core.accounts.sign_ins import SignIns, Visitor, Whose
 from aisbench_core.credentials import find_client_secret
-from aisbench_core.errors import AisbenchError, SignedOut, SignInFailed
+from aisbench_core.errors import AisbenchError, DamagedLedger, LedgerUnavailable, SignedOut, SignInFailed
 from aisbench_core.messages import Message
 from aisbench_core.settings import Settings
 from aisbench_core.web.identity import HEALTH, REVOKED
+from aisbench_core.web.ledger_checks import LedgerCheck, no_ledger
 from aisbench_core.web.oidc.account import account_of
 from aisbench_core.web.oidc.attempt import MOST_SECONDS, Attempts, SignInAttempt, own_page
-from aisbench_core.web.oidc.page import SIGN_IN, language_of, sign_in_page
+from aisbench_core.web.oidc.page import SIGN_IN, sign_in_page
 from aisbench_core.web.oidc.session_cookie import is_secure, session_cookie, session_id_of
 from aisbench_core.web.oidc.strength import Strength
+from aisbench_core.web.plain_page import answer_later, language_of, wants_page
 from aisbench_core.web.refusing import address_of, refuse
 
 if TYPE_CHECKING:
@@ -67,6 +68,9 @@ class SignInDoor:
             return self._failed(request, "/", busy, HTTPStatus.SERVICE_UNAVAILABLE)
         try:
             return self._begin(request) if request.url.path == SIGN_IN else self._complete(request)
+        except (LedgerUnavailable, DamagedLedger) as error:  # the cause can name hosts and accounts
+            LOG.warning("nobody can sign in: %s", error)
+            return self._page(request, "/", no_ledger(), HTTPStatus.SERVICE_UNAVAILABLE)
         finally:
             self.at_once.release()
 
@@ -103,6 +107,8 @@ class SignInDoor:
         page = attempt.page if attempt else "/"
         try:
             session = self._session(request, attempt)
+        except (LedgerUnavailable, DamagedLedger):
+            raise
         except AisbenchError as error:
             response = self._failed(request, page, error, HTTPStatus.FORBIDDEN)
         else:
@@ -175,6 +181,10 @@ class SignInMiddleware:
     def _door(self) -> SignInDoor | None:
         return self._create_door()
 
+    @cached_property
+    def _whose(self) -> LedgerCheck[Whose]:
+        return LedgerCheck(lambda session_id: self._door.sign_ins.whose(session_id) if self._door else Whose())
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer or pass a request; a web socket is refused before it is accepted."""
         if scope["type"] not in ("http", "websocket") or self._door is None or scope["path"] == HEALTH:
@@ -185,10 +195,14 @@ class SignInMiddleware:
             response = await run_in_threadpool(self._door.answer, request)
             await response(scope, receive, send)
             return
-        whose = self._door.sign_ins.whose(session_id_of(request))
+        try:
+            whose = await self._whose.answer(session_id_of(request))
+        except AisbenchError as error:
+            await answer_later(error, self._door.settings.language, scope, receive, send)
+            return
         if whose.name:
             await self._app(scope, receive, send)
-        elif _wants_page(scope):
+        elif wants_page(scope):
             await self._door.closed(request, is_revoked=whose.is_revoked)(scope, receive, send)
         else:
             await refuse((403, REVOKED) if whose.is_revoked else (401, NOBODY), scope, receive, send)
@@ -222,11 +236,6 @@ def _visitor(request: HTTPConnection) -> Visitor:
 def _callback(request: HTTPConnection) -> str:
     """Where the provider sends the browser: to this console, under the name that it was asked by, which was checked."""
     return f"{request.url.scheme}://{request.url.netloc}{CALLBACK}"
-
-
-def _wants_page(scope: Scope) -> bool:
-    is_page = scope["type"] == "http" and scope["method"] == "GET"
-    return is_page and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 def _page_of(scope: Scope) -> str:
