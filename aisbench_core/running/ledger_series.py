@@ -129,20 +129,20 @@ class SeriesLedger:
         row: SeriesRow | None = None,
         check: Check = lambda _con, run: run,
     ) -> Run:
-        """Store the run of an attempt, once. Raises StaleRun when the attempt has a run already, or was cancelled.
+        """Store the run of an attempt, once. Raises StaleRun when it has a run already, was cancelled, or is held.
 
         `row`: the row of a trial whose values were chosen just now, in place of the one without values. `check`: as in
         `Ledger.add`; a held run is not stored, and holds the whole series."""
         with self.ledger.transaction() as con:
             done = con.execute(
                 "update attempts set run_id = ? where series_id = ? and cell = ? and number = ?"
-                " and run_id = '' and cancelled = 0",
+                " and run_id = '' and cancelled = 0 and series_id in (select series_id from series where held = '')",
                 [run.run_id, attempt.series_id, attempt.cell, attempt.number],
             )
             if done.rowcount != 1:
                 raise StaleRun(
                     Message(
-                        "cell {cell} of series {series_id} is launched or cancelled already",
+                        "cell {cell} of series {series_id} is launched, cancelled or held already",
                         cell=attempt.cell,
                         series_id=attempt.series_id,
                     )

@@ -111,7 +111,7 @@ class Admitting:
                 series = self.ledger.get(series.series_id)
 
     def launch(self, snapshot: SeriesSnapshot, attempt: Attempt) -> Run:
-        """Launch an attempt as a run in the name of its creator. Raises StaleRun when it is one, or was cancelled.
+        """Launch an attempt as a run in the name of its creator. Raises StaleRun as `SeriesLedger.admit` does.
 
         One that no budget has room for is not stored; it is returned as held, and so is its series."""
         series, row, chosen = snapshot.series, snapshot.series.rows[attempt.row], None
@@ -124,8 +124,7 @@ class Admitting:
 
         profile = self.regions.profile(series.profile)
         cost = cell_cost(row.spec, series.plan, profile)
-        settings = self.runs.settings
-        check = cell_check(self.runs.limits, cost, settings.approval_days, approved=series.approved)
+        check = cell_check(self.runs.limits, cost, self.runs.settings.approval_days)
 
         def store(run: Run, event: Event) -> Run:
             of_series = replace(run, series_id=series.series_id, series_index=attempt.cell)

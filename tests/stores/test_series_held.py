@@ -4,24 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import NotAllowed, SpecError
+from aisbench_core.errors import NotAllowed, SpecError, StaleRun
 from aisbench_core.model import Actor, Role, Run, RunState, Series, SeriesState, WayIn
+from aisbench_core.series.snapshot import SeriesSnapshot
 from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import PROFILE, SPEC, SeriesBench
 
 LEAD = Actor("lena", frozenset({Role.VIEWER, Role.ENGINEER, Role.LEAD}), WayIn.CONSOLE)
+OTHER_LEAD = Actor("otto", LEAD.roles, WayIn.CONSOLE)
 ONE_HOUR = 12.5
 """What an hour of a node costs on the profile, in CNY."""
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> SeriesBench:
+def bench(tmp_path: Path, ledger_url: str) -> SeriesBench:
     """A bench whose runs cost money."""
     (tmp_path / "data" / "profiles").mkdir(parents=True)
     paid = PROFILE.replace("rehearsal: true", "rehearsal: false")
     (tmp_path / "data" / "profiles" / "quiet.yaml").write_text(paid, "utf-8")
-    return SeriesBench.on(tmp_path / "data")
+    return SeriesBench.on(tmp_path / "data", ledger=ledger_url)
 
 
 def limit(bench: SeriesBench, amount: float, scope: str = "person") -> None:
@@ -87,6 +89,57 @@ def test_nobody_but_an_admin_approves_a_series_of_ones_own(bench: SeriesBench) -
     bench.core.approvals.approve_series(series.series_id, named(PERSON))
     with pytest.raises(SpecError, match="only what is held"):
         bench.core.approvals.approve_series(series.series_id, LEAD)
+
+
+def test_nobody_but_an_admin_approves_cells_that_one_has_run_again(bench: SeriesBench) -> None:
+    limit(bench, ONE_HOUR)
+    series = new_series(bench, cells=1)
+    [only] = bench.admit()
+    bench.end(only, hours=1, state=RunState.FAILED)
+    limit(bench, 0)
+    bench.core.series.rerun(series.series_id, LEAD)
+    assert bench.look(series).state is SeriesState.HELD
+
+    with pytest.raises(NotAllowed, match="lena may not approve a launch of lena"):
+        bench.core.approvals.approve_series(series.series_id, LEAD)
+
+    assert bench.admit() == []
+    assert bench.core.approvals.requesters(series.series_id) == {PERSON, "lena"}
+    bench.core.approvals.approve_series(series.series_id, OTHER_LEAD)
+    assert [run.created_by for run in bench.admit()] == ["lena"]
+
+
+def test_who_has_run_cells_again_that_are_launched_by_now_approves_others(bench: SeriesBench) -> None:
+    limit(bench, 10 * ONE_HOUR)
+    series = new_series(bench, cells=1)
+    for who in (LEAD, named(PERSON)):
+        [run] = bench.admit()
+        bench.end(run, hours=1, state=RunState.FAILED)
+        limit(bench, 10 * ONE_HOUR if who is LEAD else 0)
+        bench.core.series.rerun(series.series_id, who)
+
+    bench.core.approvals.approve_series(series.series_id, LEAD)
+
+    assert [run.created_by for run in bench.admit()] == [PERSON]
+
+
+def test_a_series_that_is_held_while_a_cell_is_about_to_be_launched_launches_none(bench: SeriesBench) -> None:
+    limit(bench, ONE_HOUR)
+    series = new_series(bench)
+    bench.core.approvals.approve_series(series.series_id, LEAD)
+    [first] = bench.admit()
+    bench.end(first, hours=1, state=RunState.FAILED)
+    before = SeriesSnapshot.of(bench.core.series.ledger, bench.core.series.get(series.series_id), bench.clock())
+    assert before.series.approved
+    assert before.next
+
+    bench.core.series.rerun(series.series_id, named(PERSON))
+    with pytest.raises(StaleRun):
+        bench.core.series.admitting().launch(before, before.next)
+
+    assert bench.core.ledger.active() == []
+    assert bench.look(series).state is SeriesState.HELD
+    assert not [path for path in bench.core.settings.runs_dir.iterdir() if path.name != first.run_id]
 
 
 def test_a_declined_series_ends_and_says_who_declined_it_and_why(bench: SeriesBench) -> None:

@@ -1,6 +1,8 @@
 """Approvals of launches that no budget has room for. Nothing is sent to the cloud before one."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import partial
 
 from aisbench_core.access import permitted
 from aisbench_core.access.permissions import has_role
@@ -55,6 +57,10 @@ class Approvals:
         series = sorted(self.series.of(ids), key=lambda one: ids.index(one.series_id))
         return WaitingLaunches(self.ledger.page((RunState.HELD,), limit=LISTED), series)
 
+    def requesters(self, series_id: str) -> set[str]:
+        """Whose launch a held series is: who launched it, and who had cells run again that wait."""
+        return SeriesHolds(self.ledger).requesters(series_id)
+
     def uses(self, run: Run) -> list[BudgetUse]:
         """What is left of the budgets that a run is about, of the month of its launch."""
         cost = ExpectedCost(run.expected_cost, run.currency)
@@ -64,7 +70,7 @@ class Approvals:
     def approve(self, run_id: str, actor: Actor) -> Run:
         """Let a held run go on, whatever budgets say. Raises NotAllowed for one's own, and StaleRun."""
         run = self.ledger.get(run_id)
-        _require_other(actor, run.created_by)
+        _require_other(actor, {run.created_by})
         _require_held(run.state is RunState.HELD, run.run_id, run.state)
         after = run.to(RunState.PREPARING, detail="")
         return self._store(run, after, actor, Message("approved by {who}", who=actor.name))
@@ -79,12 +85,14 @@ class Approvals:
 
     @permitted
     def approve_series(self, series_id: str, actor: Actor) -> None:
-        """Let all cells of a held series be launched, whatever budgets say. Raises NotAllowed for one's own."""
+        """Let all cells of a held series be launched, whatever budgets say.
+
+        Raises NotAllowed for one's own, and for one with waiting cells that one had run again."""
         series = self.series.get(series_id)
-        _require_other(actor, series.created_by)
         message = Message("approved by {who}", who=actor.name)
         event = Event.by(actor, series.series_id, self.clock(), message)
-        _require_held(SeriesHolds(self.ledger).approve(series.series_id, event), series.series_id)
+        held = SeriesHolds(self.ledger).approve(series.series_id, event, partial(_require_other, actor))
+        _require_held(held, series.series_id)
 
     @permitted
     def decline_series(self, series_id: str, reason: str, actor: Actor) -> None:
@@ -100,8 +108,8 @@ class Approvals:
         return self.ledger.advance(run, replace(after, updated_at=now, next_step_at=now), event)
 
 
-def _require_other(actor: Actor, owner: str) -> None:
-    if owner == actor.name and not has_role(actor, Role.ADMIN):
+def _require_other(actor: Actor, owners: Collection[str]) -> None:
+    if actor.name in owners and not has_role(actor, Role.ADMIN):
         raise NotAllowed(
             Message("{who} may not approve a launch of {who}", who=actor.name), Message("ask another lead, or an admin")
         )

@@ -23,9 +23,17 @@ class SeriesHolds:
 
     ledger: Ledger
 
-    def approve(self, series_id: str, event: Event) -> bool:
-        """Let a held series go on, whatever budgets say; False if it is not held."""
+    def requesters(self, series_id: str) -> set[str]:
+        """Who launched a series, and who had those of its cells run again that wait."""
+        with self.ledger.connection() as con:
+            return _requesters(con, series_id)
+
+    def approve(self, series_id: str, event: Event, check: Callable[[set[str]], None]) -> bool:
+        """Let a held series go on, whatever budgets say; False if it is not held.
+
+        `check` raises to refuse it, by the requesters of that moment."""
         with self.ledger.transaction() as con:
+            check(_requesters(con, series_id))
             return _decide(con, series_id, event, f"{_NOT_HELD}, approved = 1")
 
     def end(self, series_id: str, event: Event) -> bool:
@@ -62,13 +70,13 @@ def series_check(launch: PlannedLaunch, approval_days: int) -> SeriesCheck:
     return check
 
 
-def cell_check(limits: LaunchLimits, cost: ExpectedCost, approval_days: int, *, approved: bool) -> Check:
+def cell_check(limits: LaunchLimits, cost: ExpectedCost, approval_days: int) -> Check:
     """What is checked in the transaction that stores the run of a cell; one that is returned as held is not stored."""
 
     def check(con: LedgerConnection, run: Run) -> Run:
         run = replace(limits.require_room(con, run), expected_cost=cost.amount)
         launch = PlannedLaunch(run.created_by, cost, run.created_at, run.series_id)
-        reason = None if approved else hold_reason(con, launch)
+        reason = None if _is_approved(con, run.series_id) else hold_reason(con, launch)
         if reason is None:
             return run
         until = run.created_at + timedelta(days=approval_days)
@@ -86,6 +94,18 @@ def hold_series(con: LedgerConnection, series_id: str, reason: str, at: datetime
     text = Message("waits for approval: {reason}", reason=reason)
     add_event(con, Event(series_id, at, WayIn.FOLLOWER, Level.WARNING, text))
     add_notice(con, Notice(f"{NewsKind.HELD}:{series_id}:{as_text(at)}", series_id, NewsKind.HELD, at, reason))
+
+
+def _requesters(con: LedgerConnection, series_id: str) -> set[str]:
+    query = (
+        "select created_by as name from series where series_id = ?"
+        " union select asked_by from attempts where series_id = ? and run_id = '' and cancelled = 0"
+    )
+    return {row["name"] for row in con.execute(query, [series_id, series_id])}
+
+
+def _is_approved(con: LedgerConnection, series_id: str) -> bool:
+    return bool(con.execute("select approved from series where series_id = ?", [series_id]).fetchone()["approved"])
 
 
 def _decide(con: LedgerConnection, series_id: str, event: Event, changes: str) -> bool:

@@ -1,6 +1,6 @@
 """Launches that wait for an approval: what each costs, what is left of its budgets, and the decision."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import streamlit as st
@@ -35,7 +35,7 @@ def show_run_approval(run: Run) -> None:
         st.warning(text, icon=":material/approval:")
         for use in core().approvals.uses(run):
             show_use(use)
-        _show_buttons(run.run_id, run.created_by)
+        _show_buttons(run.run_id, {run.created_by})
     DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline)
 
 
@@ -47,7 +47,7 @@ def show_series_approval(series: Series) -> None:
     with st.container(border=True, key="approval"):
         reason = plain(t.message(series.held))
         st.warning(t("approval.series", who=plain(series.created_by), reason=reason), icon=":material/approval:")
-        _show_buttons(series.series_id, series.created_by)
+        _show_buttons(series.series_id, ledger_answer(core().approvals.requesters, series.series_id))
     DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline_series)
 
 
@@ -84,8 +84,8 @@ def _show_line(page: Path, name: str, link: dict[str, str], who: str, reason: st
         st.markdown(plain(t.message(reason)))
 
 
-def _show_buttons(subject: str, owner: str) -> None:
-    may_approve, may_decline = _right(owner), right_to("Approvals.decline")
+def _show_buttons(subject: str, owners: Collection[str]) -> None:
+    may_approve, may_decline = _right(owners), right_to("Approvals.decline")
     with st.container(horizontal=True):
         st.button(
             t("approval.approve"), key="approve", type="primary", icon=":material/check:", on_click=_approve,
@@ -97,10 +97,10 @@ def _show_buttons(subject: str, owner: str) -> None:
         )  # fmt: skip
 
 
-def _right(owner: str) -> Right:
+def _right(owners: Collection[str]) -> Right:
     """Nobody but an admin approves a launch of one's own; the core checks the same."""
     right = right_to("Approvals.approve")
-    if right.is_given and owner == actor().name and not right_to("Budgets.save").is_given:
+    if right.is_given and actor().name in owners and not right_to("Budgets.save").is_given:
         return Right(is_given=False, help_text=t("approval.own"))
     return right
 
