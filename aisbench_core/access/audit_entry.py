@@ -5,9 +5,13 @@ import json
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from unicodedata import category
 
 # Longer values are cut: the audit says what changed, and is no second copy of it.
 MOST_LETTERS = 300
+
+INSTEAD = "\N{REPLACEMENT CHARACTER}"
+_NO_TEXT = ("Cc", "Cs")  # control characters, and halves of characters
 
 
 class ActOutcome(StrEnum):
@@ -46,11 +50,24 @@ class AuditEntry:
 
     def expected_hash(self) -> str:
         """The SHA-256 that it has if nobody changed it."""
-        values = [self.number, self.at.astimezone(UTC).isoformat(), asdict(self.act), self.previous]
+        return self._hash_of(asdict(self.act))
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether nobody changed it.
+
+        Earlier versions hashed a NUL, in place of which PostgreSQL stores what `excerpt` now puts there itself."""
+        return self.hash == self.expected_hash() or self.hash == self._hash_of(
+            {name: text.replace(INSTEAD, "\0") for name, text in asdict(self.act).items()}
+        )
+
+    def _hash_of(self, act: dict[str, str]) -> str:
+        values = [self.number, self.at.astimezone(UTC).isoformat(), act, self.previous]
         return hashlib.sha256(json.dumps(values, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
 def excerpt(text: str) -> str:
-    """A value for the audit: on one line, and cut."""
+    """A value for the audit: on one line, cut, and without characters that not every database stores."""
     line = " ".join(text.split())
-    return line if len(line) <= MOST_LETTERS else line[: MOST_LETTERS - 1] + "…"
+    cut = line if len(line) <= MOST_LETTERS else line[: MOST_LETTERS - 1] + "…"
+    return "".join(INSTEAD if category(letter) in _NO_TEXT else letter for letter in cut)

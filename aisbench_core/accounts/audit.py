@@ -1,5 +1,6 @@
 """The audit in the ledger's file: entries are appended, chained by hashes, and read with filters."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
@@ -12,6 +13,8 @@ from aisbench_core.model import Actor, Clock, WayIn
 from aisbench_core.running.ledger import Ledger, as_text, as_time
 from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import insert
+
+LOG = logging.getLogger(__name__)
 
 RETENTION = "audit.expire"
 
@@ -55,8 +58,8 @@ class Audit:
 
     def record(self, act: Act) -> None:
         """Append an entry."""
+        self._remove_old()
         with self._ledger.transaction() as con:
-            self._expire(con)
             _append(con, act, self._clock())
 
     @permitted
@@ -78,18 +81,35 @@ class Audit:
         with self._ledger.snapshot() as con:
             return verified(con)
 
-    def _expire(self, con: LedgerConnection) -> None:
-        """Remove entries that are older than the setting says, and append what was removed."""
+    def _remove_old(self) -> None:
+        """Remove entries that are older than the setting says. An error is logged, and the next entry still stored."""
         if not self._keep_days:
             return
         limit = self._clock() - timedelta(days=self._keep_days)
-        oldest = con.execute("select at from audit order by number limit 1").fetchone()
-        if oldest is None or as_time(oldest["at"]) > limit - EXPIRE_EVERY:
-            return
-        old = con.execute("select number, hash from audit where at < ? order by number", [as_text(limit)]).fetchall()
-        con.execute("delete from audit where number <= ?", [old[-1]["number"]])
-        act = Act("aisbench", "", WayIn.FOLLOWER, RETENTION, f"{len(old)} entries", ActOutcome.DONE, old[-1]["hash"])
-        _append(con, act, self._clock())
+        try:
+            with self._ledger.connection() as con:
+                is_due = _is_due(con, limit)
+            if is_due:
+                with self._ledger.transaction() as con:
+                    _expire(con, limit, self._clock())
+        except AisbenchError as error:
+            LOG.warning("old entries of the audit were not removed: %s", error)
+
+
+def _is_due(con: LedgerConnection, limit: datetime) -> bool:
+    oldest = con.execute("select at from audit order by number limit 1").fetchone()
+    return oldest is not None and as_time(oldest["at"]) <= limit - EXPIRE_EVERY
+
+
+def _expire(con: LedgerConnection, limit: datetime, now: datetime) -> None:
+    """Append what is removed, then remove it: so the chain goes on even if nothing else is left."""
+    if not _is_due(con, limit):  # another process was quicker
+        return
+    old = con.execute("select number, hash from audit where at < ? order by number", [as_text(limit)]).fetchall()
+    act = Act("aisbench", "", WayIn.FOLLOWER, RETENTION, f"{len(old)} entries", ActOutcome.DONE, old[-1]["hash"])
+    _append(con, act, now)
+    # One by one, because a database may take the rows of one statement in any order, and only the oldest may go.
+    con.executemany("delete from audit where number = ?", [[row["number"]] for row in old])
 
 
 def verified(con: LedgerConnection) -> AuditCheck:
@@ -97,7 +117,7 @@ def verified(con: LedgerConnection) -> AuditCheck:
     count, last, removed = 0, "", _last_removed(con)
     for entry in _all(con):
         expected = last if count else removed
-        if entry.previous != expected or entry.hash != entry.expected_hash():
+        if entry.previous != expected or not entry.is_intact:
             raise _changed(entry)
         count, last = count + 1, entry.hash
     return AuditCheck(count, last)

@@ -15,7 +15,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_schema import TABLES
 from aisbench_core.running.stores.address import ledger_address
 from aisbench_core.running.stores.connection import LedgerConnection, Row
-from aisbench_core.running.stores.rows import marks
+from aisbench_core.running.stores.rows import marks, without_nul
 from aisbench_core.settings import Settings
 
 BATCH = 500
@@ -86,8 +86,9 @@ def _copied(source: LedgerConnection, target: LedgerConnection, table: str) -> i
 
 
 def _digest(rows: Iterable[Row]) -> tuple[int, int]:
-    """The number of rows, and a sum over them that their order does not change."""
+    """The number of rows, and a sum over them, as PostgreSQL can store them, that their order does not change."""
     count = total = 0
     for row in rows:
-        count, total = count + 1, total + hash(frozenset(dict(row).items()))
+        cells = frozenset((column, without_nul(value)) for column, value in dict(row).items())
+        count, total = count + 1, total + hash(cells)
     return count, total

@@ -3,15 +3,17 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict
 
 import pytest
 
-from aisbench_core.access.audit_entry import Act, ActOutcome
+from aisbench_core.access.audit_entry import Act, ActOutcome, AuditEntry
 from aisbench_core.accounts.audit import Audit
 from aisbench_core.model import Event, Level
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger import Ledger, as_text
 from aisbench_core.running.ledger_schema import TABLES
 from aisbench_core.running.stores.address import ledger_address
+from aisbench_core.running.stores.rows import insert
 from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.actors import TESTER
@@ -66,6 +68,25 @@ def test_everything_is_in_the_copy_and_goes_on_there(shell: CommandLine, ledger:
     listed = shell.type("runs")
     assert listed.exit_code == 0, listed.output
     assert all(run_id in listed.stdout for run_id in ("r-1", "r-2", "r-3"))
+
+
+def test_texts_that_postgresql_does_not_store_are_copied_without_those_characters(
+    shell: CommandLine, ledger: Ledger, url: str
+) -> None:
+    ledger.note(Event("r-1", a.T0, "console", Level.INFO, "before\0behind"))
+    with ledger.transaction() as con:  # as it was stored when nothing was replaced
+        [number, previous] = con.execute("select number, hash from audit order by number desc limit 1").fetchone()
+        act = Act("ann", "viewer", "api", "run.approve", "a\0b", ActOutcome.REFUSED)
+        entry = AuditEntry(number + 1, a.T0, act, previous)
+        row = {"number": number + 1, "at": as_text(a.T0), "previous": previous, "hash": entry.expected_hash()}
+        insert(con, "audit", row | asdict(act))
+
+    copied = shell.type("ledger", "copy", url)
+
+    assert copied.exit_code == 0, copied.output
+    assert "audit entries verified: 601" in copied.stdout
+    there = Ledger(ledger_address(url, lambda: PASSWORD))
+    assert there.events("r-1")[-1].message == "before\N{REPLACEMENT CHARACTER}behind"
 
 
 def test_a_database_that_has_a_ledger_is_refused_and_stays_as_it_is(

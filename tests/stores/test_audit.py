@@ -1,6 +1,6 @@
 """The audit: every change by whoever makes it, in a chain that nobody can change unseen."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.access.audit_entry import MOST_LETTERS, Act, ActOutcome
+from aisbench_core.access.audit_entry import MOST_LETTERS, Act, ActOutcome, AuditEntry
 from aisbench_core.accounts.audit import RETENTION, Audit, AuditChanged, AuditQuery
 from aisbench_core.credentials import Credentials
 from aisbench_core.errors import AisbenchError, NotAllowed, RunNotFound
 from aisbench_core.model import Actor, BudgetScope, Event, Level, Role, WayIn
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger import Ledger, as_text
 from aisbench_core.running.stores.address import LedgerAddress
-from aisbench_core.running.stores.postgres import PostgresConnection
+from aisbench_core.running.stores.postgres import PostgresConnection, connect
+from aisbench_core.running.stores.rows import insert
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
@@ -143,6 +144,23 @@ def test_a_budget_is_named_by_whose_it_is_whether_it_was_saved_refused_or_remove
 
 
 @pytest.mark.parametrize(
+    ("run_id", "stored"),
+    [
+        ("a\0b", "a\N{REPLACEMENT CHARACTER}b"),
+        ("a\ud800b", "a\N{REPLACEMENT CHARACTER}b"),
+        ("a\x1b[31mb", "a\N{REPLACEMENT CHARACTER}[31mb"),
+        ("a\nb", "a b"),
+    ],
+)
+def test_characters_that_no_text_has_are_replaced_before_they_are_hashed(core: Core, run_id: str, stored: str) -> None:
+    with pytest.raises(NotAllowed):
+        core.approvals.approve(run_id, replace(ANN, roles=frozenset({Role.VIEWER}), read_only=True))
+
+    assert [one.object for one in acts(core)] == [stored]
+    assert core.audit.verify(TESTER).entries == 1
+
+
+@pytest.mark.parametrize(
     ("query", "found"),
     [
         ({"who": "ann"}, ["run.tag"]),
@@ -215,6 +233,27 @@ def test_a_forgery_is_found_where_it_begins(audit: Audit, ledger: Ledger, forger
         audit.verify(TESTER)
 
 
+def test_an_entry_of_before_with_a_character_that_postgresql_does_not_store_is_verified(
+    audit: Audit, ledger: Ledger
+) -> None:
+    add_earlier(ledger, "a\0b")
+    audit.record(act())
+    assert audit.verify(TESTER).entries == 7
+
+    forge(ledger, "update audit set who = 'bob' where number = 6")
+    with pytest.raises(AuditChanged, match="entry 6 of"):
+        audit.verify(TESTER)
+
+
+def add_earlier(ledger: Ledger, subject: str) -> None:
+    """Append an entry as it was stored when nothing was replaced."""
+    with ledger.transaction() as con:
+        last = con.execute("select number, hash from audit order by number desc limit 1").fetchone()
+        entry = AuditEntry(last["number"] + 1, START, act(object=subject), last["hash"])
+        row = {"number": entry.number, "at": as_text(START), "previous": entry.previous, "hash": entry.expected_hash()}
+        insert(con, "audit", row | asdict(entry.act))
+
+
 def forge(ledger: Ledger, statement: str) -> None:
     """What somebody with access to the database can do."""
     with ledger.transaction() as con:
@@ -273,6 +312,55 @@ def test_a_beginning_that_was_cut_off_by_hand_is_found_after_retention(
 
     with pytest.raises(AuditChanged):
         audit.verify(TESTER)
+
+
+@pytest.mark.usefixtures("audit")
+def test_entries_are_removed_in_their_order_wherever_the_database_has_put_them(
+    ledger: Ledger, ledger_location: Path | LedgerAddress, clock: Hands
+) -> None:
+    keeping = Audit(ledger, 30, clock)
+    for _ in range(100):  # some pages
+        keeping.record(act(detail="long " * 50))
+    clock.now = START + timedelta(days=40)
+    keeping.record(act("run.note"))
+    vacuum(ledger_location)
+    for _ in range(100):  # the first ones lie where the removed ones did
+        keeping.record(act(detail="long " * 50))
+
+    clock.now = START + timedelta(days=80)
+    keeping.record(act("run.tag"))
+
+    assert [entry.act.change for entry in keeping.entries(AuditQuery(), TESTER)] == ["run.tag", RETENTION]
+    assert keeping.verify(TESTER).entries == 2
+
+
+def vacuum(location: Path | LedgerAddress) -> None:
+    """Let a database use again what removed rows took."""
+    if isinstance(location, LedgerAddress):
+        con = connect(location)
+        with con.session:
+            con.execute("vacuum audit")
+
+
+@pytest.mark.usefixtures("audit")
+def test_an_entry_is_stored_even_if_old_ones_cannot_be_removed(
+    ledger: Ledger, clock: Hands, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ledger.transaction() as con:
+        if isinstance(con, PostgresConnection):
+            body = "begin raise exception 'not today'; end"
+            con.execute(f"create function not_today() returns trigger language plpgsql as $${body}$$")
+            con.execute("create trigger not_today before delete on audit for each row execute function not_today()")
+        else:
+            con.execute("create trigger not_today before delete on audit begin select raise(abort, 'not today'); end")
+    clock.now = START + timedelta(days=40)
+    keeping = Audit(ledger, 30, clock)
+
+    keeping.record(act("run.note"))
+
+    assert keeping.entries(AuditQuery(), TESTER)[0].act.change == "run.note"
+    assert keeping.verify(TESTER).entries == 6
+    assert "not today" in caplog.text
 
 
 # --- trouble ---------------------------------------------------------------------------------------------------

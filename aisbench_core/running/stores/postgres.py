@@ -26,6 +26,7 @@ from aisbench_core.running.stores.postgres_schema import (
     WRITERS,
     PostgresDialect,
 )
+from aisbench_core.running.stores.rows import without_nul
 
 try:
     import psycopg
@@ -62,7 +63,6 @@ _SEAT_COUNT = (
     "select count(*) from pg_locks where locktype = 'advisory' and granted and mode = 'ShareLock' and classid = 0"
     " and objid = ? and objsubid = 1 and database = (select oid from pg_database where datname = current_database())"
 )
-_NUL, _INSTEAD = "\0", "\N{REPLACEMENT CHARACTER}"
 
 DIALECT = PostgresDialect()
 
@@ -285,6 +285,4 @@ def _translated(sql: str) -> str:
 
 def _adapted(value: Any) -> Any:
     """As SQLite stores it: a truth value is a number, a text of ours is a text. PostgreSQL's texts hold no NUL."""
-    if isinstance(value, bool):
-        return int(value)
-    return str.__str__(value).replace(_NUL, _INSTEAD) if isinstance(value, str) else value
+    return int(value) if isinstance(value, bool) else without_nul(value)

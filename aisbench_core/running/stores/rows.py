@@ -1,6 +1,7 @@
 """Statements that insert rows, in the words that SQLite and PostgreSQL share."""
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from aisbench_core.running.stores.connection import LedgerConnection
 
@@ -19,6 +20,11 @@ def replace_row(con: LedgerConnection, table: str, key: str, row: Mapping[str, o
     """Insert a row; these columns of one with the same `key`, a column, are replaced."""
     changes = ", ".join(f"{name} = excluded.{name}" for name in row)
     con.execute(f"{_insertion(table, row)} on conflict ({key}) do update set {changes}", list(row.values()))
+
+
+def without_nul(value: Any) -> Any:
+    """A value as PostgreSQL can store it: its texts hold no NUL."""
+    return str.__str__(value).replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) else value
 
 
 def _insertion(table: str, row: Mapping[str, object]) -> str:
