@@ -123,7 +123,7 @@ class Admitting:
             self.files.keep(series)
 
         profile = self.regions.profile(series.profile)
-        cost = cell_cost(row.spec, series.plan, profile)
+        cost = cell_cost(row.spec, profile)
         check = cell_check(self.runs.limits, cost, self.runs.settings.approval_days)
 
         def store(run: Run, event: Event) -> Run:

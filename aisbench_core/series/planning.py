@@ -208,26 +208,23 @@ def first_attempts(
     return [Attempt(series_id, cell, 1, row, repeat, who, at) for cell, (row, repeat) in enumerate(cells, start=1)]
 
 
-def priced(attempts: Sequence[Attempt], plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> list[Attempt]:
+def priced(attempts: Sequence[Attempt], rows: Sequence[SeriesRow], profile: Profile) -> list[Attempt]:
     """The attempts with what each is expected to cost."""
-    costs = [cell_cost(row.spec, plan, profile) for row in rows]
+    costs = [cell_cost(row.spec, profile) for row in rows]
     return [
         replace(attempt, expected_cost=costs[attempt.row].amount, currency=costs[attempt.row].currency)
         for attempt in attempts
     ]
 
 
-def cell_cost(spec: RunSpec, plan: SeriesPlan, profile: Profile) -> ExpectedCost:
-    """What a cell is expected to cost: its time limit bounds the estimate of the plan."""
-    hours = plan.hours_per_run
-    return offline.expected_cost(spec, profile, min(hours, spec.auto_stop_hours or hours))
+def cell_cost(spec: RunSpec, profile: Profile) -> ExpectedCost:
+    """What budgets reserve for a cell: as for any run its time limit, because a person's estimate ends no job."""
+    return offline.expected_cost(spec, profile, spec.auto_stop_hours)
 
 
-def total_cost(
-    attempts: Sequence[Attempt], plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile
-) -> ExpectedCost:
+def total_cost(attempts: Sequence[Attempt], rows: Sequence[SeriesRow], profile: Profile) -> ExpectedCost:
     """What attempts are expected to cost together; not known if one is not."""
-    costs = [cell_cost(rows[attempt.row].spec, plan, profile) for attempt in attempts]
+    costs = [cell_cost(rows[attempt.row].spec, profile) for attempt in attempts]
     unknown = next((cost for cost in costs if cost.amount is None), None)
     return unknown or ExpectedCost(sum(cost.amount or 0.0 for cost in costs), costs[0].currency if costs else "")
 

@@ -101,7 +101,7 @@ class SeriesService:
         series_id, chosen = new_id("s", now), self.regions.profile(profile)
         series = Series(series_id, plan, draft.rows, chosen.name, now, actor.name, plan.budget)
         first = planning.first_attempts(series_id, plan, draft.rows, actor.name, now)
-        attempts = planning.priced(first, plan, draft.rows, chosen)
+        attempts = planning.priced(first, draft.rows, chosen)
         message = Message(
             "launched: {cells} cells, about {node_hours:.4g} node hours",
             cells=len(attempts),
@@ -219,7 +219,7 @@ class SeriesService:
             problem = Problem("cells", reason, Message("{count} valid", count=matrix.valid))
             raise SpecError(Message("series {series_id}", series_id=series.series_id), [problem])
         message = Message("run again: {count} cells", count=len(again))
-        again = planning.priced(again, series.plan, series.rows, self.regions.profile(series.profile))
+        again = planning.priced(again, series.rows, self.regions.profile(series.profile))
         check = self._check(series, again, actor)
         self.ledger.add_attempts(series, again, self._event(series.series_id, message, actor), check)
         return self.matrix(series.series_id)
@@ -249,7 +249,7 @@ class SeriesService:
     def _check(self, series: Series, attempts: Sequence[Attempt], actor: Actor) -> SeriesCheck:
         """Holds the series unless budgets have room for these attempts, too."""
         profile = self.regions.profile(series.profile)
-        cost = planning.total_cost(attempts, series.plan, series.rows, profile)
+        cost = planning.total_cost(attempts, series.rows, profile)
         launch = PlannedLaunch(actor.name, cost, self.clock(), series.series_id)
         return series_check(launch, self.runs.settings.approval_days)
 

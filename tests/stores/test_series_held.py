@@ -13,6 +13,7 @@ from tests.series_bench import PROFILE, SPEC, SeriesBench
 
 LEAD = Actor("lena", frozenset({Role.VIEWER, Role.ENGINEER, Role.LEAD}), WayIn.CONSOLE)
 OTHER_LEAD = Actor("otto", LEAD.roles, WayIn.CONSOLE)
+ONE_HOUR_AT_MOST = SPEC.model_copy(update={"auto_stop_hours": 1})
 ONE_HOUR = 12.5
 """What an hour of a node costs on the profile, in CNY."""
 
@@ -36,11 +37,11 @@ def reserved(bench: SeriesBench) -> list[float]:
 
 
 def new_series(bench: SeriesBench, cells: int = 3) -> Series:
-    return bench.launch(repeats=cells, hours_per_run=1)
+    return bench.launch(ONE_HOUR_AT_MOST, repeats=cells)
 
 
 def launch_single(bench: SeriesBench) -> Run:
-    return bench.core.runs.launch(SPEC.model_copy(update={"auto_stop_hours": 1}), "quiet", named(PERSON))
+    return bench.core.runs.launch(ONE_HOUR_AT_MOST, "quiet", named(PERSON))
 
 
 def test_a_series_that_fits_reserves_all_its_cells_and_gives_back_what_they_do_not_need(bench: SeriesBench) -> None:
@@ -58,6 +59,28 @@ def test_a_series_that_fits_reserves_all_its_cells_and_gives_back_what_they_do_n
     assert bench.look(series).state is SeriesState.RUNNING
     assert launch_single(bench).state is RunState.PREPARING
     assert launch_single(bench).state is RunState.HELD, "the rest is reserved for the series"
+
+
+def test_an_estimate_of_hours_is_no_time_limit(bench: SeriesBench) -> None:
+    limit(bench, 3 * ONE_HOUR)
+
+    unlimited = bench.launch(repeats=1, hours_per_run=0.0001)
+    too_long = bench.launch(SPEC.model_copy(update={"auto_stop_hours": 4}), repeats=1, hours_per_run=0.0001)
+    short = bench.launch(ONE_HOUR_AT_MOST, repeats=3, hours_per_run=24)
+
+    assert "what this costs is not known (it has no time limit, which is auto_stop_hours)" in str(unlimited.held)
+    assert "this costs about 50.00 CNY" in str(too_long.held)
+    assert short.held == ""
+    assert reserved(bench) == [3 * ONE_HOUR]
+    assert {run.series_id for run in bench.admit()} == {short.series_id}
+
+
+def test_a_budget_may_allow_series_without_a_time_limit(bench: SeriesBench) -> None:
+    plan = {"scope": "person", "amount": ONE_HOUR, "currency": "CNY", "allow_unknown": True}
+    bench.core.budgets.save(plan, named("root"))
+
+    assert bench.launch(repeats=1).held == ""
+    assert len(bench.admit()) == 1
 
 
 def test_a_series_that_does_not_fit_launches_nothing_until_somebody_approves_all_of_it(bench: SeriesBench) -> None:
