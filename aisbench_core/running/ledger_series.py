@@ -1,6 +1,6 @@
 """Series in the ledger: their plans, the attempts at their cells, and the run of each attempt."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -170,12 +170,21 @@ class SeriesLedger:
             add_event(con, event)
             return done.rowcount
 
-    def add_attempts(self, series: Series, attempts: Sequence[Attempt], event: Event, check: SeriesCheck) -> None:
-        """Add attempts; one that two people add at the same time is added once. `check`: as in `add`."""
+    def add_attempts(
+        self,
+        series: Series,
+        attempts: Sequence[Attempt],
+        event: Event,
+        check_of: Callable[[Sequence[Attempt]], SeriesCheck],
+    ) -> None:
+        """Add attempts, once: those that somebody else has just added change nothing. `check_of`: as in `add`."""
         with self.ledger.transaction() as con:
-            add_event(con, event)
-            check(con, series)
-            _add_attempts(con, attempts)
+            there = _keys(con, series.series_id)
+            missing = [attempt for attempt in attempts if (attempt.cell, attempt.number) not in there]
+            if missing:
+                add_event(con, event)
+                check_of(missing)(con, series)
+                _add_attempts(con, missing)
 
     def set_budget(self, series_id: str, budget: float | None, event: Event) -> None:
         """Change the budget, in node hours."""
@@ -193,9 +202,14 @@ class SeriesLedger:
             add_event(con, event)
 
 
+def _keys(con: LedgerConnection, series_id: str) -> set[tuple[int, int]]:
+    rows = con.execute("select cell, number from attempts where series_id = ?", [series_id])
+    return {(row["cell"], row["number"]) for row in rows}
+
+
 def _add_attempts(con: LedgerConnection, attempts: Sequence[Attempt]) -> None:
     con.executemany(
-        f"insert into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing",  # noqa: S608  # columns of ours
+        f"insert into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # columns of ours
         [tuple(columns_of(attempt).values()) for attempt in attempts],
     )
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -107,7 +108,7 @@ class SeriesService:
             cells=len(attempts),
             node_hours=draft.estimate.node_hours,
         )
-        check = self._check(series, attempts, actor)
+        check = self._check(series, actor, attempts)
         launched = self.ledger.add(series, attempts, self._event(series_id, message, actor), token, check)
         self.files.keep(launched)
         return launched
@@ -206,7 +207,7 @@ class SeriesService:
     @permitted_for(_created_by)
     def rerun(self, series_id: str, actor: Actor) -> Matrix:
         """Add an attempt at every cell that ended without a valid result. Raises SpecError if there is none."""
-        matrix = self.matrix(series_id)
+        matrix = self.matrix(self.get(series_id).series_id)
         now, series = self.clock(), matrix.series
         again = [
             Attempt(series.series_id, cell.index, len(cell.tries) + 1, number, cell.repeat, actor.name, now)
@@ -220,8 +221,8 @@ class SeriesService:
             raise SpecError(Message("series {series_id}", series_id=series.series_id), [problem])
         message = Message("run again: {count} cells", count=len(again))
         again = planning.priced(again, series.rows, self.regions.profile(series.profile))
-        check = self._check(series, again, actor)
-        self.ledger.add_attempts(series, again, self._event(series.series_id, message, actor), check)
+        check_of = partial(self._check, series, actor)
+        self.ledger.add_attempts(series, again, self._event(series.series_id, message, actor), check_of)
         return self.matrix(series.series_id)
 
     @permitted_for(_created_by)
@@ -246,7 +247,7 @@ class SeriesService:
         """What launches cells, with nothing launched yet."""
         return Admitting(self.run_ledger, self.ledger, self.files, self.regions, self.runs, self.results, self.clock)
 
-    def _check(self, series: Series, attempts: Sequence[Attempt], actor: Actor) -> SeriesCheck:
+    def _check(self, series: Series, actor: Actor, attempts: Sequence[Attempt]) -> SeriesCheck:
         """Holds the series unless budgets have room for these attempts, too."""
         profile = self.regions.profile(series.profile)
         cost = planning.total_cost(attempts, series.rows, profile)

@@ -32,17 +32,19 @@ def facts(matrix: Matrix) -> list[object]:
     return [(cell.index, cell.repeat, cell.shown.state, cell.shown.throughput) for cell in matrix.cells]
 
 
-def without_ledger(bench: SeriesBench, folder: Path) -> SeriesBench:
+def without_ledger(bench: SeriesBench, folder: Path, ledger: str = "") -> SeriesBench:
     """Another console on the same warehouse, or this one after a loss."""
     shutil.copytree(bench.core.settings.data_dir, folder, ignore=shutil.ignore_patterns("ledger*"))
-    return SeriesBench.on(folder)
+    return SeriesBench.on(folder, ledger=ledger)
 
 
-def test_a_colleague_sees_plan_cells_and_statistics_and_can_do_nothing(bench: SeriesBench, tmp_path: Path) -> None:
+def test_a_colleague_sees_plan_cells_and_statistics_and_can_do_nothing(
+    bench: SeriesBench, tmp_path: Path, ledger_url: str
+) -> None:
     series = recorded(bench)
     mine = bench.look(series)
 
-    other = without_ledger(bench, tmp_path / "other")
+    other = without_ledger(bench, tmp_path / "other", ledger_url)
     theirs = other.core.series.matrix(series.series_id[:-1])
 
     assert theirs.series.plan == mine.series.plan
@@ -54,6 +56,10 @@ def test_a_colleague_sees_plan_cells_and_statistics_and_can_do_nothing(bench: Se
     assert (theirs.here, theirs.can_stop, theirs.can_rerun, theirs.is_settled) == (False, False, False, True)
     with pytest.raises(SeriesNotFound):
         other.core.series.stop(series.series_id, named(PERSON))
+    with pytest.raises(SeriesNotFound):
+        other.core.series.rerun(series.series_id, named(PERSON))
+    assert other.core.series.ledger.attempts([series.series_id]) == []
+    assert other.core.ledger.events(series.series_id) == []
     for unknown in ("", "s-nothing"):
         with pytest.raises(SeriesNotFound):
             other.core.series.matrix(unknown)

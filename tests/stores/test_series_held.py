@@ -1,11 +1,14 @@
 """Budgets in money and series: each is held as a whole, before its first run or when it has cost more than expected."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aisbench_core.errors import NotAllowed, SpecError, StaleRun
 from aisbench_core.model import Actor, Role, Run, RunState, Series, SeriesState, WayIn
+from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.series.snapshot import SeriesSnapshot
 from tests.actors import named
 from tests.flow.following import PERSON
@@ -203,6 +206,25 @@ def test_cells_that_are_run_again_need_room_too(bench: SeriesBench) -> None:
 
     assert matrix.state is SeriesState.HELD
     assert bench.admit() == []
+
+
+def test_cells_that_somebody_else_has_just_run_again_need_no_room_twice(bench: SeriesBench) -> None:
+    class Late(SeriesLedger):  # somebody is quicker than whoever uses it
+        def add_attempts(self, *args: Any) -> None:
+            bench.core.series.rerun(series.series_id, LEAD)
+            super().add_attempts(*args)
+
+    limit(bench, 2 * ONE_HOUR, "everybody")
+    series = new_series(bench, cells=1)
+    [only] = bench.admit()
+    bench.end(only, hours=1, state=RunState.FAILED)
+
+    matrix = replace(bench.core.series, ledger=Late(bench.core.ledger)).rerun(series.series_id, named(PERSON))
+
+    assert (matrix.state, matrix.series.held) == (SeriesState.RUNNING, "")
+    assert len([event for event in matrix.events if str(event.message).startswith("run again")]) == 1
+    assert reserved(bench) == [ONE_HOUR]
+    assert [run.created_by for run in bench.admit()] == ["lena"]
 
 
 def test_each_series_can_have_a_budget_of_its_own(bench: SeriesBench) -> None:
