@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
-from aisbench_core.errors import SeriesNotFound, StaleRun
+from aisbench_core.errors import NotAllowed, SeriesNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, to_json
 from aisbench_core.model import ACTIVE, Attempt, Event, Run, RunState, Series, SeriesPlan, SeriesRow
 from aisbench_core.running.budgets.series_holds import SeriesCheck, hold_series
@@ -121,6 +121,11 @@ class SeriesLedger:
         query = f"select * from runs where series_id <> '' and state in {marks(ACTIVE)}"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.ledger.rows(query, ACTIVE)]
 
+    def require_access(self, who: str) -> None:
+        """Raise NotAllowed if the access of whoever had a cell launched was revoked since."""
+        with self.ledger.connection() as con:
+            _require_access(con, who)
+
     def admit(
         self,
         attempt: Attempt,
@@ -129,7 +134,8 @@ class SeriesLedger:
         row: SeriesRow | None = None,
         check: Check = lambda _con, run: run,
     ) -> Run:
-        """Store the run of an attempt, once. Raises StaleRun when it has a run already, was cancelled, or is held.
+        """Store the run of an attempt, once. Raises StaleRun when it has a run already, was cancelled, or is held, and
+        as `require_access` does.
 
         `row`: the row of a trial whose values were chosen just now, in place of the one without values. `check`: as in
         `Ledger.add`; a held run is not stored, and holds the whole series."""
@@ -147,6 +153,7 @@ class SeriesLedger:
                         series_id=attempt.series_id,
                     )
                 )
+            _require_access(con, attempt.requested_by)
             run = check(con, run)
             if run.state is RunState.HELD:
                 _take_back(con, attempt)
@@ -212,6 +219,14 @@ def _add_attempts(con: LedgerConnection, attempts: Sequence[Attempt]) -> None:
         f"insert into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # columns of ours
         [tuple(columns_of(attempt).values()) for attempt in attempts],
     )
+
+
+def _require_access(con: LedgerConnection, who: str) -> None:
+    if con.execute("select 1 from people where name = ? and revoked <> 0", [who]).fetchone():
+        raise NotAllowed(
+            Message("the access of {who} was revoked", who=who),
+            Message("stop the series and run its cells again, or give {who} a role again", who=who),
+        )
 
 
 def _take_back(con: LedgerConnection, attempt: Attempt) -> None:

@@ -111,9 +111,10 @@ class Admitting:
                 series = self.ledger.get(series.series_id)
 
     def launch(self, snapshot: SeriesSnapshot, attempt: Attempt) -> Run:
-        """Launch an attempt as a run in the name of its creator. Raises StaleRun as `SeriesLedger.admit` does.
+        """Launch an attempt as a run in the name of its creator. Raises as `SeriesLedger.admit` does.
 
         One that no budget has room for is not stored; it is returned as held, and so is its series."""
+        self.ledger.require_access(attempt.requested_by)
         series, row, chosen = snapshot.series, snapshot.series.rows[attempt.row], None
         if series.plan.search and not row.parameters:
             row = chosen = self._chosen(snapshot, attempt)

@@ -227,6 +227,47 @@ def test_cells_that_somebody_else_has_just_run_again_need_no_room_twice(bench: S
     assert [run.created_by for run in bench.admit()] == ["lena"]
 
 
+def test_cells_of_a_person_whose_access_was_revoked_wait_until_it_is_given_again(bench: SeriesBench) -> None:
+    series, others = new_series(bench, cells=2), new_series(bench, cells=1)
+    bench.core.people.set_role("root", Role.ADMIN, named("root"))
+    bench.core.people.set_role("ann", Role.ENGINEER, named("root"))
+    [first, other] = bench.admit()
+    bench.end(first, hours=1, state=RunState.FAILED)
+    bench.end(other, hours=1)
+    bench.core.series.stop(series.series_id, named(PERSON))
+    bench.core.series.rerun(series.series_id, named("ann"))
+    bench.core.people.revoke("ann", named("root"))
+
+    assert bench.admit() == []
+
+    matrix = bench.look(series)
+    assert str(matrix.series.launch_error).startswith("the access of ann was revoked")
+    assert not [
+        path for path in bench.core.settings.runs_dir.iterdir() if path.name not in (first.run_id, other.run_id)
+    ]
+    bench.core.people.set_role("ann", Role.ENGINEER, named("root"))
+    bench.clock.move(60)
+    assert [run.created_by for run in bench.admit()] == ["ann"]
+    assert bench.look(series).series.launch_error == ""
+    assert bench.look(others).state is SeriesState.COMPLETED
+
+
+def test_an_access_that_is_revoked_while_a_cell_is_about_to_be_launched_counts(bench: SeriesBench) -> None:
+    class Late(SeriesLedger):  # the access ends while the run's folder is made
+        def admit(self, *args: Any) -> Run:
+            bench.core.people.revoke(PERSON, named("root"))
+            return super().admit(*args)
+
+    new_series(bench, cells=1)
+    for who, role in (("root", Role.ADMIN), (PERSON, Role.ENGINEER)):
+        bench.core.people.set_role(who, role, named("root"))
+
+    replace(bench.core.series, ledger=Late(bench.core.ledger)).admission()()
+
+    assert bench.core.ledger.active() == []
+    assert list(bench.core.settings.runs_dir.iterdir()) == []
+
+
 def test_each_series_can_have_a_budget_of_its_own(bench: SeriesBench) -> None:
     limit(bench, 2 * ONE_HOUR, "series")
 
