@@ -212,7 +212,7 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
     if wait and not launch:
         raise click.UsageError("--wait requires --launch")
     core = open_core(writing=launch)
-    check = core.reproductions.check(full_id(core, run_id), profile)
+    check = core.reproductions.check(full_id(core, run_id), actor(), profile)
     if not as_json:
         click.echo(_check_text(check))
     run = _launched_again(core, check, wait, as_json) if launch else None

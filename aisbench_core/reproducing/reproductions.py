@@ -1,18 +1,19 @@
 """Clones and reproductions of a run: its spec, what is still the same, the launch, and how the new result compares."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from aisbench_core.access import permitted
+from aisbench_core.access.server_files import closed_files
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, ConfigError, RunNotFound
 from aisbench_core.messages import Hint, Message, plural, verbatim
-from aisbench_core.model import Actor, Origin, Run, RunSpec, RunState, canonical_json, flat
+from aisbench_core.model import Actor, Finding, Origin, Run, RunSpec, RunState, canonical_json, flat
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.regions import Regions
 from aisbench_core.reproducing.values import Aspect, Original, Repeated, ReproductionCheck, Sameness
@@ -101,11 +102,12 @@ class Reproductions:
     clones: Clones
     runs: Runs
 
-    def check(self, run_id: str, profile: str = "") -> ReproductionCheck:
+    def check(self, run_id: str, reader: Actor, profile: str = "") -> ReproductionCheck:
         """Compare everything that decides the result with the original; launches nothing.
 
-        `profile`: where to run; by default where the original ran, or else the settings' profile. Raises RunNotFound,
-        and ConfigError when there is no such workload or profile."""
+        `reader`: who reads the answer; code on this machine that is closed to them is not read. `profile`: where to
+        run; by default where the original ran, or else the settings' profile. Raises RunNotFound, and ConfigError when
+        there is no such workload or profile."""
         original = self.clones.original(run_id)
         own = original.profile if original.profile in self.regions.names() else ""
         chosen = self.regions.profile(profile or own)
@@ -115,7 +117,7 @@ class Reproductions:
         row, facts = self.warehouse.run(original.run_id), self._facts(original.run_id)
         compared = (
             *self._of_region(original, row, facts, now, chosen),
-            *self._of_code(original, row, facts, now, workload),
+            *self._of_code(original, row, facts, now, workload, closed_files(spec, reader, self.runs.open_folders)),
             *_of_spec(original, now),
             *_of_data(row, now),
             self._of_system(original, now, chosen),
@@ -157,7 +159,13 @@ class Reproductions:
             yield _aspect("accelerator", accelerator, chip, "" if offered else NO_REGION)
 
     def _of_code(
-        self, original: Original, row: RunRow | None, facts: LaunchFacts | None, now: RunSpec, workload: Workload
+        self,
+        original: Original,
+        row: RunRow | None,
+        facts: LaunchFacts | None,
+        now: RunSpec,
+        workload: Workload,
+        closed: Sequence[Finding],
     ) -> Iterator[Aspect]:
         """The workload's manifest, the code, and what the manifest says of the measurement."""
         manifest = row.manifest_sha256 if row else ""
@@ -167,7 +175,8 @@ class Reproductions:
             then = row.code_sha256 if row else ""
             with suppress(RunNotFound):
                 then = self.ledger.get(original.run_id).code_sha256 or then
-            yield _code(then, now, workload)
+            unread = Aspect("code_sha256", then, "", Sameness.NOT_KNOWN, closed[0].message) if closed else None
+            yield unread or _code(then, now, workload)
         answers = workload.facts(now)
         for name in ("throughput_definition", "dataset", "accuracy_target"):
             yield _aspect(name, _text(getattr(row, name, None)), _text(getattr(answers, name)))

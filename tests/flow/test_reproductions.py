@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.errors import ConfigError, RunNotFound
-from aisbench_core.model import Channel, Launched, RunState
+from aisbench_core.model import Actor, Channel, Launched, Role, RunState, WayIn
 from aisbench_core.reproducing.values import ReproductionCheck, Sameness
 from aisbench_core.system.descriptions import SystemTemplate
 from tests import records as a
@@ -31,7 +31,7 @@ def verdicts(check: ReproductionCheck) -> dict[str, Sameness]:
 def test_a_run_of_a_moment_ago_is_the_same_in_everything(bench: Bench) -> None:
     run = bench.follow(bench.launch())
 
-    check = bench.core.reproductions.check(run.run_id)
+    check = bench.core.reproductions.check(run.run_id, TESTER)
 
     assert check.identical is True, check.having(Sameness.NOT_KNOWN) + check.having(Sameness.DIFFERENT)
     assert {"code_sha256", "manifest_sha256", "parameters", "engine_version", "flavor", "system", "region"} <= {
@@ -47,23 +47,27 @@ def test_what_has_changed_since_is_named_with_then_and_now(bench: Bench, tmp_pat
     (code / "train.py").write_text("print(2)\n", "utf-8")
     bench.core.systems.state(SystemTemplate("sandbox"), {"cooling": "air"}, named(PERSON))
 
-    check = bench.core.reproductions.check(run.run_id)
+    check = bench.core.reproductions.check(run.run_id, TESTER)
 
     assert check.identical is False
     assert {each.name for each in check.having(Sameness.DIFFERENT)} == {"code_sha256", "system"}
     (changed,) = [each for each in check.aspects if each.name == "code_sha256"]
     assert changed.then == run.code_sha256
     assert len(changed.now) == 64
+    viewer = Actor("vic", frozenset({Role.VIEWER}), WayIn.CONSOLE)
+    assert verdicts(bench.core.reproductions.check(run.run_id, viewer))["code_sha256"] is Sameness.NOT_KNOWN
     (code / "train.py").unlink()
     code.rmdir()
-    assert verdicts(bench.core.reproductions.check(run.run_id))["code_sha256"] is not Sameness.SAME
+    assert verdicts(bench.core.reproductions.check(run.run_id, TESTER))["code_sha256"] is not Sameness.SAME
 
 
 def test_how_outputs_are_handled_is_compared_but_not_where_they_are_written(bench: Bench) -> None:
     outputs = [{"name": "train_url", "path": "/sandbox-bench/own/", "prefetch": True}]
     run = bench.follow(bench.launch(SPEC.model_copy(update={"outputs": tuple(map(Channel.model_validate, outputs))})))
 
-    (compared,) = [each for each in bench.core.reproductions.check(run.run_id).aspects if each.name == "outputs"]
+    (compared,) = [
+        each for each in bench.core.reproductions.check(run.run_id, TESTER).aspects if each.name == "outputs"
+    ]
 
     assert (compared.then, compared.sameness) == ("train_url.prefetch=true", Sameness.SAME)
 
@@ -71,7 +75,7 @@ def test_how_outputs_are_handled_is_compared_but_not_where_they_are_written(benc
 def test_a_reproduction_remembers_its_original_and_its_result_is_compared(bench: Bench) -> None:
     first = bench.follow(bench.launch())
     bench.follow(bench.launch())
-    check = bench.core.reproductions.check(first.run_id)
+    check = bench.core.reproductions.check(first.run_id, TESTER)
 
     again = bench.core.reproductions.launch(check, named(PERSON), "once")
 
@@ -108,12 +112,12 @@ def test_of_imported_and_older_runs_it_says_what_is_not_known(bench: Bench) -> N
     bench.core.warehouse.record(imported)
     bench.core.warehouse.record(a.record("old", with_result=False, state=RunState.FAILED))
 
-    found = verdicts(bench.core.reproductions.check("i-1"))
+    found = verdicts(bench.core.reproductions.check("i-1", TESTER))
 
     assert found["node_count"] is Sameness.SAME
     assert found["region"] is Sameness.DIFFERENT
     assert {found[name] for name in ("parameters", "flavor", "manifest_sha256", "system")} == {Sameness.NOT_KNOWN}
-    assert verdicts(bench.core.reproductions.check("old"))["manifest_sha256"] is Sameness.NOT_KNOWN
+    assert verdicts(bench.core.reproductions.check("old", TESTER))["manifest_sha256"] is Sameness.NOT_KNOWN
     assert bench.core.reproductions.of("i-1") == ""
 
 
@@ -121,11 +125,11 @@ def test_without_the_run_the_profile_or_the_workload_there_is_a_sentence(bench: 
     bench.core.warehouse.record(a.record("strange", workload="of_another_lab"))
 
     with pytest.raises(RunNotFound):
-        bench.core.reproductions.check("nobody")
+        bench.core.reproductions.check("nobody", TESTER)
     with pytest.raises(ConfigError, match="of_another_lab"):
-        bench.core.reproductions.check("strange")
+        bench.core.reproductions.check("strange", TESTER)
     with pytest.raises(ConfigError, match="nowhere"):
-        bench.core.reproductions.check("strange", "nowhere")
+        bench.core.reproductions.check("strange", TESTER, "nowhere")
 
 
 def test_the_command_says_it_in_words_json_and_exit_codes(sandbox: SandboxProcess, tmp_path: Path) -> None:

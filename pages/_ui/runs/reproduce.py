@@ -88,7 +88,7 @@ def _dialog() -> None:
     choice = widgets.session_choice(PROFILE, profiles, "", lambda name: name or own)
     profile = str(st.selectbox(t("configure.profile"), **choice))
     with st.spinner(t("reproduce.looking")):
-        check = core().reproductions.check(run_id, profile)
+        check = core().reproductions.check(run_id, actor(), profile)
     _show_verdict(check)
     _show_aspects(check)
     closed = closed_files(check.spec, actor(), core().runs.open_folders)
