@@ -100,6 +100,9 @@ WRONG = (
     "from __ducklake_metadata_warehouse.ducklake_snapshot",
     "from ducklake_expire_snapshots('warehouse')",
     "select current_setting('s3_secret_access_key')",
+    "select Current_Setting('http_proxy_password')",
+    "select upper(\"current_setting\"('http_proxy_' || 'username')) from v_runs",
+    "from v_runs where model = (select system.main.current_setting('http_proxy'))",
 )
 """What changes the warehouse, leads out of it, or into the engine."""
 

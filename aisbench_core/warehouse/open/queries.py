@@ -128,6 +128,11 @@ def _check_node(node: Mapping[str, Any], sql: str) -> None:
                 Message("the function {name}() cannot be read from{position}", name=name, position=position),
                 joined("; ", [_HINTS["Permission"], possible]),
             )
+    # Where a team's warehouse is reached through a proxy, its password is a setting of the engine.
+    if str(node.get("function_name", "")).lower() == "current_setting":
+        raise QueryError(
+            Message("settings of the engine cannot be read{position}", position=position), _HINTS["Permission"]
+        )
     if node.get("type") == "BASE_TABLE":
         name = str(node.get("table_name", ""))
         schemas = [str(node.get(key) or "") for key in ("catalog_name", "schema_name")]
