@@ -83,8 +83,10 @@ class CommandStream(Response):
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._process.close()
-            self._commands.release(self._process)
+            try:
+                await self._process.close()
+            finally:
+                self._commands.release(self._process)
 
     async def _send_records(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})

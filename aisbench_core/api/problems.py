@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from aisbench_core import errors
+from aisbench_core.commands.process import InputRefused
 from aisbench_core.commands.running import CommandKeyReused, CommandNotFound, TooManyCommands
 from aisbench_core.errors import AisbenchError, CloudError, SpecError
 from aisbench_core.messages import Message, in_chinese
@@ -81,6 +82,7 @@ STATUSES: Mapping[type[AisbenchError], HTTPStatus] = {
     errors.ScheduleExists: HTTPStatus.CONFLICT,
     CommandNotFound: HTTPStatus.NOT_FOUND,
     CommandKeyReused: HTTPStatus.CONFLICT,
+    InputRefused: HTTPStatus.CONFLICT,
     TooManyCommands: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.ReadOnlyFolder: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.SpecError: HTTPStatus.UNPROCESSABLE_ENTITY,

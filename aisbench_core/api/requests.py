@@ -15,6 +15,7 @@ from aisbench_core.tokens.service import Tokens
 from aisbench_core.tokens.token import Token
 
 MOST_BODY = 1024 * 1024
+MOST_OBJECTS, MOST_VALUES = 50_000, 1_000_000
 
 
 def token_of(headers: Headers, tokens: Tokens) -> Token:
@@ -60,6 +61,9 @@ def require_size(size: int, most: int = MOST_BODY) -> None:
 
 
 def _json(content: bytes) -> Mapping[str, Any]:
+    # Parsed, each takes a hundred times as much memory as `{},` does.
+    if content.count(b"{") > MOST_OBJECTS or content.count(b",") > MOST_VALUES:
+        raise TooLarge(Message("the body has more than {most} objects or values", most=f"{MOST_OBJECTS:,}"))
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):

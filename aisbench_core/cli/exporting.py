@@ -17,7 +17,7 @@ import click
 
 from aisbench_core import formats
 from aisbench_core.cli import display
-from aisbench_core.cli.core import actor, open_core
+from aisbench_core.cli.core import actor, invocation, open_core
 from aisbench_core.cli.exit_codes import INTERRUPTED, YOUR_INPUT
 from aisbench_core.cli.options import (
     Group,
@@ -144,6 +144,7 @@ MAX_TABLE_ROWS = 100
 # Of a cell in a table; the other formats have all of it.
 MAX_CELL_WIDTH = 60
 
+SERVED_SECONDS = 600.0
 SECONDS = 60.0  # a forgotten join of two large tables must not run all night
 # How much longer than the time limit to wait for the engine to stop by itself.
 GRACE_S = 1.0
@@ -178,6 +179,8 @@ def sql(
     """
     from aisbench_core.warehouse.open.queries import Query, executed, has_both
 
+    if invocation().served and seconds > SERVED_SECONDS:
+        raise click.UsageError(f"over a server, a query may take at most {SERVED_SECONDS:g} s")
     if file_format == "parquet" and output is None and sys.stdout.isatty():
         raise click.UsageError("Parquet is a binary format: name a file with -o")
     if query == "-":

@@ -22,7 +22,7 @@ def new_folder() -> Path:
 
 def remove(folder: Path) -> None:
     """Remove a folder, if it is there."""
-    with suppress(OSError):
+    with suppress(OSError, RecursionError):
         shutil.rmtree(folder)
 
 

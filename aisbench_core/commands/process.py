@@ -41,6 +41,10 @@ _TERMINAL = ("TZ", "COLUMNS", "NO_COLOR")
 _NOT_PASSED = ("AISBENCH_SERVER", "AISBENCH_TOKEN", "AISBENCH_DEBUG", *_TERMINAL)
 
 
+class InputRefused(AisbenchError):
+    """A command has not yet read what it was answered before."""
+
+
 class CommandProcess:
     """One command. `records` starts it; whoever calls that must also call `close`."""
 
@@ -91,7 +95,10 @@ class CommandProcess:
         await asyncio.sleep(LAST_RECORDS_SECONDS)
 
     def answer(self, answer: InputRequest) -> None:
-        """Pass a line of input on. Threads may call it."""
+        """Pass a line of input on. Threads may call it. Raises InputRefused while earlier ones wait to be read."""
+        stdin = self._process.stdin if self._process else None
+        if stdin and stdin.transport.get_write_buffer_size() > MOST_LINE:
+            raise InputRefused(Message("the command has not read earlier answers"), Message("answer what it asks"))
         if self._loop:
             self._loop.call_soon_threadsafe(self._write, answer.model_dump_json().encode() + b"\n")
 

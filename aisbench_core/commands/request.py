@@ -1,8 +1,8 @@
 """A command that somebody on another machine types: its words, its files, and what there shapes its output."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Base64Bytes, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, Base64Bytes, ConfigDict, Field, StringConstraints, model_validator
 
 from aisbench_core.model import Frozen
 
@@ -10,8 +10,12 @@ from aisbench_core.model import Frozen
 MOST_FILE_BYTES = 32 * 1024 * 1024
 MOST_BODY = 48 * 1024 * 1024
 
+MOST_FILES = 5000
 MOST_ARGUMENTS = 2000
 MOST_LETTERS = 100_000
+# Of a path: a deeper tree can be made and not removed, as removing one goes down a level at a time.
+MOST_PATH = 1000
+MOST_PARTS = 50
 
 _TEXT = r"^[^\x00]*$"
 # The name of a zone, or an offset as POSIX writes it. A path would be read as a file.
@@ -30,6 +34,8 @@ def _below(path: str) -> str:
     is_printable = not any(letter < " " or letter == "\x7f" or "\ud800" <= letter <= "\udfff" for letter in path)
     if path and not (is_printable and all(part not in ("", ".", "..") for part in path.split("/"))):
         raise ValueError("must be a path without . and .., empty parts and control characters")
+    if len(path) > MOST_PATH or path.count("/") >= MOST_PARTS:
+        raise ValueError(f"must have at most {MOST_PARTS} parts and {MOST_PATH} characters")
     return path
 
 
@@ -63,7 +69,7 @@ class ClientPath(Exact):
     typed: Text
     absolute: Annotated[Text, AfterValidator(_absolute)]
     kind: Literal["missing", "file", "folder"] = "missing"
-    files: tuple[SentFile, ...] = ()
+    files: Annotated[tuple[SentFile, ...], Field(max_length=MOST_FILES)] = ()
 
 
 class Variables(Exact):
@@ -85,6 +91,16 @@ class CommandRequest(Exact):
     paths: Annotated[tuple[ClientPath, ...], Field(max_length=MOST_ARGUMENTS)] = ()
     variables: Variables = Variables()
     terminal: tuple[Stream, ...] = ()
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        """Limits over all paths together; the client checks them, too, with a better sentence."""
+        sizes = [len(file.data) for path in self.paths for file in path.files]
+        if len(sizes) > MOST_FILES:
+            raise ValueError(f"files of a command: {len(sizes)}, and at most {MOST_FILES} are possible")
+        if sum(sizes) > MOST_FILE_BYTES:
+            raise ValueError(f"files of a command may have {MOST_FILE_BYTES} bytes together")
+        return self
 
 
 class InputRequest(Exact):

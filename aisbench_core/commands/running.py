@@ -14,13 +14,13 @@ from aisbench_core.messages import Message
 from aisbench_core.tokens.token import Token
 
 AT_ONCE = 16
-AT_ONCE_PER_TOKEN = 4
+AT_ONCE_PER_NAME = 4
 # Keys that are remembered; the ledger remembers those of launches for ever.
 MOST_KEYS = 10_000
 
 
 class TooManyCommands(AisbenchError):
-    """As many commands are running as this server, or one token, may have at once."""
+    """As many commands are running as this server, or one name, may have at once."""
 
 
 class CommandKeyReused(AisbenchError):
@@ -35,7 +35,7 @@ class CommandNotFound(AisbenchError):
 class RunningCommands:
     """Starts commands and finds them again. Threads may share it."""
 
-    _running: dict[str, tuple[str, CommandProcess]] = field(default_factory=dict)
+    _running: dict[str, tuple[Token, CommandProcess]] = field(default_factory=dict)
     _keys: "OrderedDict[tuple[str, str], None]" = field(default_factory=OrderedDict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
@@ -47,7 +47,7 @@ class RunningCommands:
         with self._guard:
             self._require_room(token)
             self._require_new(token, key)
-            self._running[process.command_id] = (token.token_id, process)
+            self._running[process.command_id] = (token, process)
         return process
 
     def release(self, process: CommandProcess) -> None:
@@ -58,18 +58,19 @@ class RunningCommands:
     def get(self, command_id: str, token: Token) -> CommandProcess:
         """A running command of this token. Raises CommandNotFound."""
         with self._guard:
-            owner, process = self._running.get(command_id, ("", None))
-        if process is None or owner != token.token_id:
+            owner, process = self._running.get(command_id, (token, None))
+        if process is None or owner.token_id != token.token_id:
             raise CommandNotFound(
                 Message("no command {command_id} is running with this token", command_id=_shown(command_id))
             )
         return process
 
     def _require_room(self, token: Token) -> None:
-        own = sum(owner == token.token_id for owner, _ in self._running.values())
-        if own >= AT_ONCE_PER_TOKEN or len(self._running) >= AT_ONCE:
-            whose = Message("with this token") if own >= AT_ONCE_PER_TOKEN else Message("on this server")
-            count = own if own >= AT_ONCE_PER_TOKEN else len(self._running)
+        # By name: everybody may make any number of tokens.
+        own = sum(owner.name == token.name for owner, _ in self._running.values())
+        if own >= AT_ONCE_PER_NAME or len(self._running) >= AT_ONCE:
+            whose = Message("in your name") if own >= AT_ONCE_PER_NAME else Message("on this server")
+            count = own if own >= AT_ONCE_PER_NAME else len(self._running)
             raise TooManyCommands(
                 Message("{count} commands are running {whose} already", count=count, whose=whose),
                 Message("try again when one of them has ended"),

@@ -5,6 +5,7 @@ import json
 import signal
 import stat
 import threading
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.commands.running import AT_ONCE_PER_TOKEN
+from aisbench_core.cli.remote.child import MOST_MEMORY
+from aisbench_core.commands.running import AT_ONCE_PER_NAME
 from aisbench_core.model import Role
 from aisbench_core.wiring import Core
 from tests.actors import TESTER
@@ -124,8 +126,8 @@ def test_a_revoked_token_ends_what_runs_with_it(engineer: RemoteShell, core: Cor
 
 def test_a_token_has_only_so_many_commands_at_once(engineer: RemoteShell, core: Core, server: ApiProcess) -> None:
     run_id = core.runs.launch(SPEC, "lab", TESTER).run_id
-    following = [engineer.start("logs", run_id, "--follow") for _ in range(AT_ONCE_PER_TOKEN)]
-    wait_until(lambda: len(command_processes(server.pid)) == AT_ONCE_PER_TOKEN, "all of them")
+    following = [engineer.start("logs", run_id, "--follow") for _ in range(AT_ONCE_PER_NAME)]
+    wait_until(lambda: len(command_processes(server.pid)) == AT_ONCE_PER_NAME, "all of them")
 
     refused = engineer.type("runs")
     for each in following:
@@ -134,8 +136,39 @@ def test_a_token_has_only_so_many_commands_at_once(engineer: RemoteShell, core: 
     wait_until(lambda: not command_processes(server.pid), "their end")
 
     assert refused.exit_code == 3
-    assert f"{AT_ONCE_PER_TOKEN} commands are running with this token already" in refused.stderr
+    assert f"{AT_ONCE_PER_NAME} commands are running in your name already" in refused.stderr
     assert engineer.type("runs").exit_code == 0
+
+
+def limits_of(server: ApiProcess) -> str:
+    """What the system grants the only command's process."""
+    (process,) = command_processes(server.pid)
+    return Path(f"/proc/{process}/limits").read_text("ascii")
+
+
+def test_input_that_a_command_does_not_read_is_refused_and_its_memory_is_limited(
+    server: ApiProcess, engineer: RemoteShell, core: Core
+) -> None:
+    program = Program(server.url, engineer.environment["AISBENCH_TOKEN"])
+    run_id = core.runs.launch(SPEC, "lab", TESTER).run_id
+    body = json.dumps({"command": ["logs"], "arguments": [run_id, "--follow"]}).encode()
+    headers = {"Authorization": f"Bearer {program.token}", "Content-Type": "application/json", "Idempotency-Key": "x"}
+    request = urllib.request.Request(f"{server.url}/api/v1/commands", body, headers)
+
+    with urllib.request.urlopen(request, timeout=60) as records:
+        command = json.loads(records.readline())["command"]
+        wait_until(lambda: str(MOST_MEMORY) in limits_of(server), "the limit of its memory")
+        replies = [program.post(f"/commands/{command}/input", {"text": "x" * 100_000}) for _ in range(12)]
+
+    assert replies[0].status == 200
+    require_problem(replies[-1], 409, "input-refused")
+
+
+def test_a_query_over_a_server_is_limited_in_time(engineer: RemoteShell) -> None:
+    refused = engineer.type("sql", "select 1", "--seconds", "601")
+
+    assert refused.exit_code == 2
+    assert "over a server, a query may take at most 600 s" in refused.stderr
 
 
 def test_a_command_is_carried_out_once_for_its_key(server: ApiProcess, engineer: RemoteShell, core: Core) -> None:

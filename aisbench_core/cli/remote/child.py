@@ -4,6 +4,7 @@
 """
 
 import os
+import resource
 import signal
 import sys
 from typing import IO
@@ -19,11 +20,14 @@ from aisbench_core.commands.request import CommandRequest, ServedBy
 from aisbench_core.private_files import PRIVATE_UMASK
 
 NOT_SERVED = 2  # as wrong usage
+# The engine limits itself, but not what its answers become in Python: a list takes a hundred times as much there.
+MOST_MEMORY = 8 * 1024**3
 
 
 def main() -> None:
     """Run the command, and exit with its code."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a server in the background ignores it
+    _limit_memory()
     served = _received(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
     _redirect(served)
     request = served.request
@@ -34,6 +38,12 @@ def main() -> None:
     _store_files(served)
     arguments = [*request.command, *request.arguments]
     command_line(arguments, prog_name="aisbench", obj=Invocation(PRIVATE_UMASK, served))
+
+
+def _limit_memory() -> None:
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    limit = MOST_MEMORY if hard == resource.RLIM_INFINITY else min(MOST_MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def _received(answers: IO[bytes], records: IO[bytes]) -> ServedCommand:
