@@ -12,6 +12,18 @@ from aisbench_core.messages import Message
 
 WHAT = Message("schedule")
 
+FIELDS = 5
+WRONG_NUMBER = "Wrong number of fields"
+
+
+def first_time(cron: str, time_zone: str, after: datetime) -> datetime:
+    """As `next_time`, for an expression that somebody enters: CronSim's sixth field, seconds, would launch each second.
+
+    Stored expressions are not checked again."""
+    if len(cron.split()) != FIELDS:
+        raise _no_expression(cron, WRONG_NUMBER)
+    return next_time(cron, time_zone, after)
+
 
 def next_time(cron: str, time_zone: str, after: datetime) -> datetime:
     """The first time after `after`, in UTC. Raises SpecError for what is no expression, time zone, or never comes.
@@ -48,8 +60,10 @@ def _times(cron: str, time_zone: str, after: datetime) -> Iterator[datetime]:
     try:
         times = CronSim(cron, after.astimezone(zone_of(time_zone)))
     except CronSimError as error:
-        reason = Message(
-            "must be minute, hour, day, month and day of the week, such as `0 2 * * 1-5` ({why})", why=error
-        )
-        raise SpecError(WHAT, [Problem("cron", reason, cron)]) from None
+        raise _no_expression(cron, str(error)) from None
     return (time.astimezone(UTC) for time in times)
+
+
+def _no_expression(cron: str, why: str) -> SpecError:
+    reason = Message("must be minute, hour, day, month and day of the week, such as `0 2 * * 1-5` ({why})", why=why)
+    return SpecError(WHAT, [Problem("cron", reason, cron)])

@@ -12,7 +12,7 @@ from aisbench_core.errors import ScheduleNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, Event, Schedule, SeriesPlan, Timing
 from aisbench_core.running.ledger_schedules import ScheduleLedger
-from aisbench_core.schedules.cron import WHAT, next_time
+from aisbench_core.schedules.cron import WHAT, first_time, next_time
 from aisbench_core.series.service import SeriesService
 
 
@@ -50,7 +50,7 @@ class ScheduleService:
         Raises SpecError, naming the fields, and ScheduleExists."""
         chosen = parse(Timing, {name: value for name, value in timing.items() if value is not None}, WHAT)
         now = self.clock()
-        first = next_time(chosen.cron, chosen.time_zone, now)
+        first = first_time(chosen.cron, chosen.time_zone, now)
         require_open_files(plan.spec, actor, self.series.runs.open_folders)
         draft = self.series.checked(plan, profile)
         schedule = Schedule(
@@ -79,7 +79,7 @@ class ScheduleService:
             changed = replace(changed, plan=draft.plan, profile=self.series.regions.profile(profile).name)
         if changed == schedule:
             return schedule
-        following = next_time(chosen.cron, chosen.time_zone, self.clock())
+        following = first_time(chosen.cron, chosen.time_zone, self.clock())
         text = Message("changed: {cron}, {time_zone}", cron=chosen.cron, time_zone=chosen.time_zone)
         note_values(_timing_text(schedule), _timing_text(changed))
         self.ledger.change(schedule, replace(changed, next_at=following), self._event(schedule, text, actor))

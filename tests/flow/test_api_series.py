@@ -197,6 +197,7 @@ def test_pages_of_schedules_follow_each_other(program: Program) -> None:
     ("name", "changes", "field"),
     [
         ("night", {"cron": "sometimes"}, "cron"),
+        ("night", {"cron": "* * * * * *"}, "cron"),
         ("night", {"time_zone": "Mars/Olympus"}, "time_zone"),
         ("night", {"weekly_hours": 0}, "weekly_hours"),
         ("UPPER", {}, "name"),

@@ -59,6 +59,7 @@ def test_a_schedule_is_changed_without_being_added_again(shell: CommandLine) -> 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        (("add", *NIGHTLY, "--cron", "* * * * * *"), "day of the week, such as `0 2 * * 1-5` (Wrong number of fields)"),
         (("add", *NIGHTLY, "--cron", "at night"), "cron: must be minute, hour, day, month and day of the week"),
         (("add", *NIGHTLY, "--time-zone", "CST8"), "time_zone: must be a time zone such as Asia/Shanghai"),
         (("add", *NIGHTLY, "--weekly-budget", "-1"), "weekly_hours"),

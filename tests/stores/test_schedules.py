@@ -253,6 +253,13 @@ def test_a_schedule_without_sense_is_refused_and_not_stored(
     assert bench.core.schedules.all() == []
 
 
+def test_a_change_to_each_second_is_refused_too(bench: SeriesBench) -> None:
+    add(bench)
+
+    with pytest.raises(SpecError, match="Wrong number of fields"):
+        bench.core.schedules.change("nightly", None, {"cron": "* * * * * *"}, "", ME)
+
+
 def test_a_name_is_given_once_and_unknown_ones_are_said(bench: SeriesBench) -> None:
     add(bench)
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from aisbench_core.errors import SpecError
-from aisbench_core.schedules.cron import next_time, times_until
+from aisbench_core.schedules.cron import first_time, next_time, times_until
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -68,3 +68,11 @@ def test_what_is_no_time_is_refused_with_its_field(cron: str, zone: str, says: s
 
     assert says in str(refused.value)
     assert (cron if "cron" in says or "minute" in says or "50" in says else zone) in str(refused.value)
+
+
+def test_a_sixth_field_would_be_seconds_and_is_refused_when_it_is_entered() -> None:
+    for cron in ("* * * * * *", "0 0 2 * * 1-5"):
+        with pytest.raises(SpecError, match="cron: must be minute, hour, day, month and day of the week"):
+            first_time(cron, "UTC", at("2026-03-01T00:00"))
+
+    assert first_time(" 0  2 * * * ", "UTC", at("2026-03-01T00:00")) == at("2026-03-01T02:00")
