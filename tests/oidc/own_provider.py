@@ -25,6 +25,7 @@ class OwnProvider:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self.issuer = f"http://127.0.0.1:{self._server.server_address[1]}"
         self.keys = [RSAKey.generate_key(2048, {"kid": "k-1"})]
+        self.odd_keys: list[object] = []
         self.signing: RSAKey | OctKey = self.keys[0]
         self.algorithm = "RS256"
         self.claims: dict[str, Any] = {}
@@ -61,7 +62,7 @@ class OwnProvider:
             case "/.well-known/openid-configuration":
                 return 200, self.described()
             case "/keys":
-                return 200, KeySet([*self.keys]).as_dict(private=False)
+                return 200, {"keys": [*self.odd_keys, *KeySet([*self.keys]).as_dict(private=False)["keys"]]}
             case "/userinfo":
                 return 200, self.user_info
             case "/token":

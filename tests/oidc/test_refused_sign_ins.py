@@ -129,6 +129,34 @@ def test_new_keys_of_the_provider_are_fetched(browser: Browser, provider: OwnPro
     assert sign_in(browser, provider).status == 303
 
 
+ODD_KEYS: list[object] = [
+    {"kty": "EC", "crv": "P-999", "x": "AA", "y": "AA", "kid": "odd"},
+    {"kty": "EC", "crv": "P-256", "x": "AA", "y": "AA", "kid": "odd"},
+    {"kty": "OKP", "crv": "Future", "x": "AA", "kid": "odd"},
+    {"kty": "RSA", "n": "%%", "e": "AQAB"},
+    {"kty": ["RSA"]},
+    {"kty": "of-the-future", "kid": "odd"},
+    {},
+    "no key",
+    None,
+]
+
+
+def test_keys_of_kinds_that_nobody_knows_keep_nobody_out(browser: Browser, provider: OwnProvider) -> None:
+    provider.odd_keys = ODD_KEYS
+
+    assert sign_in(browser, provider).status == 303
+
+
+@pytest.mark.parametrize("odd", [*ODD_KEYS, []])
+def test_a_provider_without_a_key_that_fits_is_refused_with_a_sentence(
+    browser: Browser, provider: OwnProvider, odd: object
+) -> None:
+    provider.keys, provider.odd_keys = [], [odd] if odd != [] else []
+
+    assert "cannot be trusted" in failed(sign_in(browser, provider))
+
+
 def test_the_other_endpoint_must_speak_of_the_same_person(browser: Browser, provider: OwnProvider) -> None:
     provider.claims = {}
     provider.user_info = {"sub": "s-2", "preferred_username": "root"}

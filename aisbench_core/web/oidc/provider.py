@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import requests
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
-from joserfc.errors import InvalidKeyIdError, JoseError
-from joserfc.jwk import KeySet
+from joserfc.errors import InvalidKeyIdError, JoseError, MissingKeyError
+from joserfc.jwk import Key, KeySet
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from aisbench_core.access.identity import ISSUER
@@ -218,7 +218,20 @@ class Provider:
 
 
 def _keys_in(document: Mapping[str, Any]) -> KeySet:
-    return KeySet.import_key_set({"keys": document.get("keys", [])})
+    """All that can be used: one of a new kind must not keep everybody out. Raises JoseError without any."""
+    listed = document.get("keys")
+    found = [key for each in (listed if isinstance(listed, list) else []) for key in _key(each)]
+    if not found:
+        raise MissingKeyError
+    return KeySet(found)
+
+
+def _key(described: Any) -> Sequence[Key]:
+    try:
+        return KeySet.import_key_set({"keys": [described]}).keys
+    except (JoseError, AttributeError, LookupError, TypeError, ValueError) as error:  # also of the libraries below
+        LOG.warning("a key of the provider cannot be used: %s", type(error).__name__)
+        return ()
 
 
 def _require_fresh(claims: Mapping[str, Any], attempt: SignInAttempt) -> None:
