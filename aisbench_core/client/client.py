@@ -261,8 +261,10 @@ class Client(Connection):
         """Enter what a running command asks for; None where there is no more input.
 
         `cookie`: what a balancer set with the command's answer, so that this reaches the same server."""
-        self._json("POST", f"/commands/{part_of(command_id)}/input", {"text": text}, {"Cookie": cookie})
+        path = f"/commands/{part_of(command_id)}/input"  # sent twice, it would also answer the next question
+        self._json("POST", path, {"text": text}, {"Cookie": cookie}, repeatable=False)
 
     def interrupt_command(self, command_id: str, cookie: str = "") -> None:
         """Interrupt a running command, as Ctrl-C does."""
-        self._json("POST", f"/commands/{part_of(command_id)}/interrupt", None, {"Cookie": cookie})
+        path = f"/commands/{part_of(command_id)}/interrupt"
+        self._json("POST", path, None, {"Cookie": cookie}, repeatable=False)
