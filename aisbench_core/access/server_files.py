@@ -24,10 +24,14 @@ def closed_files(spec: RunSpec, actor: Actor, open_folders: Sequence[Path]) -> l
         return []
     hint = Message("use the code of a workload, or ask an admin to launch it")
     return [
-        Finding("files.closed", Level.ERROR, field, Message("{field} names files on the server", field=field), hint)
+        Finding("files.closed", Level.ERROR, field, _closed(field), hint)
         for field, path in _paths(spec)
         if not _is_open(Path(os.path.expanduser(path)), open_folders)  # noqa: PTH111  # as in Subject.code_dir
     ]
+
+
+def _closed(field: str) -> Message:
+    return Message("{field} names files on the server, which only an admin may use", field=field)
 
 
 def require_no_way_out(files: Iterable[Path], code_folders: Sequence[Path]) -> None:

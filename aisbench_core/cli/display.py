@@ -50,7 +50,7 @@ def message(text: str) -> None:
 def warn_of_old_files(reason: str | None) -> None:
     """Say why the files of a run that are shown may be old, if they may."""
     if reason:
-        message(f"files of this run are those on this machine, which may be old: {reason}")
+        message(f"files of this run shown here are this machine's copies and may be out of date: {reason}")
 
 
 def to_json(value: object) -> str:

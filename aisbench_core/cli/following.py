@@ -32,8 +32,8 @@ POLL_SECONDS = 0.25  # reads the local ledger only, never the cloud
 def follow(quiet: bool) -> None:
     """Run a follower until interrupted: it uploads, submits, monitors and collects all runs.
 
-    Only one follower is active at a time; others wait to take over. Stop it with Ctrl-C or SIGTERM: no run is lost, and
-    the next follower continues.
+    One follower is active, and others wait to take over; with a ledger in PostgreSQL, followers share the profiles.
+    Stop it with Ctrl-C or SIGTERM: no run is lost, and the next follower continues.
     """
     core = open_core(writing=True)
     core.ledger.last_beat()  # fail on a damaged ledger now; the follower would wait for a repaired one
@@ -203,7 +203,7 @@ KINDS = (
 
 notify = Group(
     "notify",
-    help="Tell people by mail, chat or webhook what happened to runs; see docs/notifications.md.",
+    help="Notify people about runs by mail, chat or webhook; see docs/notifications.md.",
 )
 
 

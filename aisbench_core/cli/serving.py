@@ -47,8 +47,9 @@ _EXPOSE = "--dangerously-expose-keys-to-jobs"
 def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bool) -> None:
     """Start the console and a follower, and run them until interrupted.
 
-    The console listens on localhost only. It has no sign-in: anyone who can reach it can launch jobs, so another --host
-    must be allowed explicitly. Ctrl-C stops all processes started here; jobs in the cloud keep running.
+    By default the console listens on this machine only. Without sign-in (setting `identity`), anyone who can reach it
+    can launch jobs, so any other address must be allowed explicitly. Ctrl-C stops all processes started here; jobs in
+    the cloud keep running.
     """
     from aisbench_core.settings import HOME, load_settings
     from aisbench_core.web.identity import require_complete

@@ -69,7 +69,7 @@ def test_an_engineer_asks_for_money_a_lead_approves_and_the_job_runs(
     core.budgets.save({"scope": "team", "name": "perf", "amount": 1, "currency": "EUR"}, TESTER)
     eve = enter(window, proxy, console, "eve")
     run_id = eve.launch_draft()
-    expect(eve.page.get_by_text("eve asks for this launch")).to_be_visible()
+    expect(eve.page.get_by_text("eve requested this launch")).to_be_visible()
     expect(eve.keyed("approve").get_by_role("button")).to_be_disabled()
     assert core.ledger.get(run_id).state is RunState.HELD
 
@@ -77,8 +77,8 @@ def test_an_engineer_asks_for_money_a_lead_approves_and_the_job_runs(
     lena.open(f"/live?run={run_id}")  # the link of the message
     lena.keyed("approve").get_by_role("button").click()
 
-    expect(lena.page.get_by_text("Approved: it begins now.")).to_be_visible()
-    expect(eve.page.get_by_text("eve asks for this launch")).to_have_count(0)
+    expect(lena.page.get_by_text("Approved. It starts now.")).to_be_visible()
+    expect(eve.page.get_by_text("eve requested this launch")).to_have_count(0)
     expect(eve.page.get_by_text("Completed").first).to_be_visible(timeout=DONE_MS)
     assert core.ledger.get(run_id).state is RunState.COMPLETED
     events = [str(event.message) for event in core.ledger.events(run_id)]

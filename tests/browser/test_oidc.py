@@ -168,9 +168,9 @@ def test_a_person_ends_the_session_of_another_browser(
     expect(dialog.get_by_text("This browser")).to_have_count(1)
     expect(dialog.get_by_text("Chrome, Linux · 127.0.0.1").first).to_be_visible()
 
-    dialog.get_by_role("button", name="End all others").click()
+    dialog.get_by_role("button", name="End all other sessions").click()
 
-    expect(dialog.get_by_role("button", name="End", exact=True)).to_have_count(0)
+    expect(dialog.get_by_role("button", name="End session", exact=True)).to_have_count(0)
     expect(there.page.get_by_text("you are signed out")).to_be_visible(timeout=stories.OUT_MS)
     expect(here.page.get_by_text("Signed in: vic")).to_be_visible()
 

@@ -69,7 +69,7 @@ def test_a_page_shows_the_growing_log_of_a_run_that_another_machine_follows(
         visit.reload()
         visit.picture("run-folders")
 
-        warning = visit.page.get_by_text(re.compile("are those on this machine, which may be old"))
+        warning = visit.page.get_by_text(re.compile("are this machine's copies and may be out of date"))
         expect(warning).to_contain_text("worker-0.log")
         expect(visit.page.get_by_text("Stopped").first).to_be_visible()
         assert visit.troubles() == []

@@ -88,19 +88,20 @@ def test_what_cannot_be_a_budget_is_said_on_the_page(open_page: OpenPage, ledger
 
 def test_a_held_launch_says_what_it_needs_and_is_approved_on_its_page(open_page: OpenPage, ledger: Ledger) -> None:
     app = open_page("live", run="r-held")
-    assert "ann asks for this launch. It is expected to cost 30.00 CNY" in texts(app)
+    assert "ann requested this launch. Expected cost: 30.00 CNY" in texts(app)
     assert "15.00 CNY left of 100.00 CNY" in app.get("progress")[0].proto.text
 
     app = app.button(key="approve").click().run()
 
     assert ledger.get("r-held").state is RunState.PREPARING
-    assert "Approved: it begins now." in texts(app)
+    assert "Approved. It starts now." in texts(app)
     assert not [button for button in app.button if button.key == "approve"]
 
 
 def test_a_held_launch_is_declined_with_a_reason(open_page: OpenPage, ledger: Ledger) -> None:
     app = open_page("live", run="r-held")
     app = app.button(key="decline").click().run()
+    assert "The run ends as stopped, and no job is created." in texts(app)
     app.text_input(key="decline-reason").set_value("next month")
 
     app = app.button(key="decline-yes").click().run()
@@ -116,5 +117,5 @@ def test_home_and_runs_say_that_a_launch_waits(open_page: OpenPage) -> None:
     home, runs = open_page("home"), open_page("runs")
 
     assert "1 launch waits for approval" in texts(home)
-    assert "Waits for approval" in texts(runs)
+    assert "Waiting for approval" in texts(runs)
     assert "this costs about 30.00 CNY" in texts(runs)

@@ -75,7 +75,7 @@ def test_an_unknown_cause_is_said_and_nothing_is_proposed(open_page: OpenPage, d
     app = open_page("live", run=RUN)
 
     assert "Why it failed: unknown" in texts(app)
-    assert "No rule knows this failure" in texts(app)
+    assert "No rule matches this failure" in texts(app)
     assert not [button for button in app.button if button.key == "corrected-draft"]
 
 

@@ -47,7 +47,7 @@ def test_a_slow_card_is_marked_in_the_map_and_listed_with_its_number(open_page: 
     assert "▼ 900".encode() in sent(app)[0]
     (slow,) = table(app).to_dict("records")
     assert (slow["Node"], slow["Card"], slow["Rank"], slow["Throughput per card (samples/s)"]) == (1, 5, 13, 900)
-    assert slow["Of the median card (%)"] == pytest.approx(90, abs=0.2)
+    assert slow["Share of the median card (%)"] == pytest.approx(90, abs=0.2)
 
 
 def test_ten_thousand_cards_stay_small_and_name_every_straggler(open_page: OpenPage, warehouse: Warehouse) -> None:

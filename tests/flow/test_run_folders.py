@@ -276,7 +276,7 @@ def test_a_damaged_object_is_a_warning_beside_what_is_whole(
     shown = b.shell.type("show", run.run_id)
     logs = b.shell.type("logs", run.run_id)
     assert shown.exit_code == 0
-    assert "files of this run are those on this machine" not in shown.stderr
+    assert "this machine's copies" not in shown.stderr
     assert logs.exit_code == 0
     assert f"worker-0.log of run {run.run_id} cannot be fetched from {log}" in logs.stderr
 

@@ -22,9 +22,11 @@ WAYS = ("console", "cli", "api", "follower")
 
 @command()
 @click.option("--who", default="", help="Only changes by this person or token.")
-@click.option("--change", default="", metavar="START", help="Only changes that start so, such as run. or run.stop.")
+@click.option(
+    "--change", default="", metavar="START", help="Only changes whose name starts with this, such as run. or run.stop."
+)
 @click.option("--object", "subject", default="", metavar="START", help="Only of what starts so, such as a run id.")
-@click.option("--via", type=click.Choice(WAYS), default=None, help="Only by this way in.")
+@click.option("--via", type=click.Choice(WAYS), default=None, help="Only through this interface.")
 @click.option("--outcome", type=click.Choice(OUTCOMES), default=None, help="Only with this outcome.")
 @click.option("--since", type=click.DateTime(), help="Only from this local time on.")
 @click.option("--until", type=click.DateTime(), help="Only before this local time.")
@@ -38,8 +40,8 @@ def audit(
 ) -> None:  # fmt: skip
     """List who changed what and who signed in, the newest first.
 
-    An entry says in which role, by which way, on what, with which values before and after, and with which outcome.
-    Refused and failed tries are listed, too. Each entry holds the hash of the one before it.
+    An entry says in which role, through which interface, on what, with which values before and after, and with which
+    outcome. Refused and failed attempts are listed, too. Each entry holds the hash of the one before it.
     """
     from aisbench_core.accounts.audit import AuditQuery
     from aisbench_core.accounts.audit_table import flat, to_csv

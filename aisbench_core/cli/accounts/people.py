@@ -44,7 +44,7 @@ def set_role(name: str, role: str, as_json: bool) -> None:
 @click.argument("name")
 @yes_option
 def revoke(name: str, yes: bool, as_json: bool) -> None:
-    """Revoke somebody's access: open pages end within a minute. Tokens are revoked by `aisbench token revoke`."""
+    """Revoke a person's access: their pages stop working within a minute, and their tokens at once."""
     core = open_core(writing=True)
     if not yes:
         click.confirm(f"revoke the access of {name}?", abort=True, err=True)

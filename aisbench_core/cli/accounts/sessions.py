@@ -17,9 +17,9 @@ session = Group("session", help="List and end the sessions of people who signed 
 
 @session.command("list")
 def list_(as_json: bool) -> None:
-    """List open sessions, the last used one first: browser and address are those of the sign-in.
+    """List open sessions, the last used one first; browser and address were recorded at sign-in.
 
-    Over a server, only admins see those of others. Use is stored every five minutes at most.
+    Over a server, only admins see those of others. The last use is recorded every five minutes at most.
     """
     sessions = open_core(writing=False).open_sessions.visible(actor())
     answer = [display.as_dict(one) for one in sessions]

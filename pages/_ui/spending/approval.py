@@ -36,7 +36,7 @@ def show_run_approval(run: Run) -> None:
         for use in core().approvals.uses(run):
             show_use(use)
         _show_buttons(run.run_id, {run.created_by})
-    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline)
+    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline, t("approval.decline_question"))
 
 
 def show_series_approval(series: Series) -> None:
@@ -48,7 +48,8 @@ def show_series_approval(series: Series) -> None:
         reason = plain(t.message(series.held))
         st.warning(t("approval.series", who=plain(series.created_by), reason=reason), icon=":material/approval:")
         _show_buttons(series.series_id, ledger_answer(core().approvals.requesters, series.series_id))
-    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline_series)
+    question = t("approval.decline_series_question")
+    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline_series, question)
 
 
 def show_waiting_notice() -> None:
@@ -113,8 +114,8 @@ def _approve(subject: str) -> str:
     return t("approval.approved")
 
 
-def _decline(decide: Decision) -> None:
-    st.markdown(t("approval.decline_question"))
+def _decline(decide: Decision, question: str) -> None:
+    st.markdown(question)
     st.text_input(t("approval.reason"), key=REASON, max_chars=REASON_LETTERS)
     st.button(
         t("approval.decline_yes"), key="decline-yes", type="primary", icon=":material/close:", on_click=_declined,
