@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 schedule = Group(
     "schedule",
-    help="Launch series again and again, at the times of a cron expression.\n\n"
+    help="Launch series repeatedly, at the times of a cron expression.\n\n"
     "The follower launches them; docs/series.md has the rules.",
 )
 _name = click.argument("schedule_name", metavar="NAME")
@@ -42,8 +42,8 @@ def add(
 ) -> None:
     """Add a schedule, and print when it launches its first series.
 
-    Its series are yours, have the plan that the options define, and are compared with earlier runs when they end. A
-    time at which the series before has not ended, or the budget does not suffice, launches nothing and is notified.
+    You own its series; they follow the plan that the options define and are compared with earlier runs when they end.
+    If the previous series has not ended or the budget is too small, nothing is launched and a notification is sent.
     """
     core = open_core(writing=True)
     draft = planned(core, profile, arguments)

@@ -72,7 +72,7 @@ def expected_cost(spec: RunSpec, profile: Profile, hours: float | None) -> Expec
         reason = Message("profile {profile} has no price of {flavor}", profile=profile.name, flavor=flavor)
         return ExpectedCost(None, unknown=reason)
     if hours is None:
-        reason = Message("it has no time limit, which is auto_stop_hours")
+        reason = Message("no time limit is set (auto_stop_hours)")
         return ExpectedCost(None, profile.currency, reason)
     return ExpectedCost(price * spec.node_count * hours, profile.currency)
 

@@ -72,7 +72,7 @@ class ScheduledLaunches:
         if not missed:
             return self._store(schedule, claimed)
         text = Message(
-            "missed since {first}, because nothing followed the runs: {times}; what is missed is not made up for",
+            "missed since {first} because no follower was running: {times}; missed launches are not repeated",
             times=plural(len(missed), "{number} launch", "{number} launches"),
             first=_utc(missed[0]),
         )
@@ -103,7 +103,7 @@ class ScheduledLaunches:
         if now - schedule.due_at > LATEST:
             return Message("it could not be launched in time")
         if schedule.series_id and self.ledger.is_open(schedule.series_id):
-            return Message("the series before, {series_id}, has not ended", series_id=schedule.series_id)
+            return Message("the previous series, {series_id}, has not ended", series_id=schedule.series_id)
         if self.people.is_revoked(schedule.owner):
             return Message("the access of its owner, {who}, was revoked", who=schedule.owner)
         if schedule.weekly_hours is None:

@@ -37,12 +37,15 @@ def ledger(data_dir: Path) -> Ledger:
 
 
 def test_a_budget_that_nobody_has_used_is_on_the_page_too(open_page: OpenPage, data_dir: Path) -> None:
-    budget = Budget(scope=BudgetScope.PERSON, amount=100, currency="CNY")
-    BudgetLedger(Ledger(data_dir / "ledger.sqlite3")).set(StoredBudget(budget, a.T0, "root"))
+    budgets = BudgetLedger(Ledger(data_dir / "ledger.sqlite3"))
+    for name in ("", "ann"):
+        budget = Budget(scope=BudgetScope.PERSON, name=name, amount=100, currency="CNY")
+        budgets.set(StoredBudget(budget, a.T0, "root"))
 
     app = open_page("spending")
 
     assert "Person, each month · 100.00 CNY: not used so far" in texts(app)
+    assert "ann · Person, each month · 100.00 CNY" in app.selectbox(key="budget-removed").options
 
 
 @pytest.mark.usefixtures("ledger")
@@ -54,7 +57,7 @@ def test_spending_shows_what_is_left_of_each_budget_and_marks_it_from_80_percent
     assert bar.proto.text.startswith(":material/warning: Person ann · 2")
     assert "0.00 CNY spent, 85.00 CNY reserved, 15.00 CNY left of 100.00 CNY" in bar.proto.text
     assert "Waiting for approval" in [header.value for header in app.header]
-    assert "this costs about 30.00 CNY" in texts(app)
+    assert "this launch is expected to cost 30.00 CNY" in texts(app)
 
 
 def test_an_admin_sets_and_removes_a_budget_on_the_page(open_page: OpenPage, ledger: Ledger) -> None:
@@ -118,4 +121,4 @@ def test_home_and_runs_say_that_a_launch_waits(open_page: OpenPage) -> None:
 
     assert "1 launch waits for approval" in texts(home)
     assert "Waiting for approval" in texts(runs)
-    assert "this costs about 30.00 CNY" in texts(runs)
+    assert "this launch is expected to cost 30.00 CNY" in texts(runs)

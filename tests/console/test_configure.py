@@ -116,7 +116,7 @@ def test_a_launch_that_no_budget_has_room_for_says_so_before_it(open_page: OpenP
     app = open_page("configure", profile=paid)
     free = open_page("configure", profile="sandbox")
 
-    assert "A launch would wait for approval: what this costs is not known" in texts(app)
+    assert "A launch would wait for approval: the cost of this launch is unknown" in texts(app)
     assert "wait for approval" not in texts(free)
 
 

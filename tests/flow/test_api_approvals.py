@@ -36,7 +36,7 @@ def test_a_lead_approves_what_an_engineer_launched_who_may_not(program: Program,
     approved = lead.post(f"{path}/approve")
 
     assert (launched.status, launched.json["state"]) == (201, "held")
-    assert "what this costs is not known" in launched.json["detail"]
+    assert "the cost of this launch is unknown" in launched.json["detail"]
     require_problem(refused, 403, "not-allowed")
     assert (approved.status, approved.json["state"]) == (200, "preparing")
     require_problem(lead.post(f"{path}/approve"), 422, "spec-error")
@@ -71,4 +71,4 @@ def test_a_check_says_that_the_launch_would_wait(program: Program) -> None:
     free = program.post("/preflight", {"spec": SPEC, "profile": "sandbox"})
 
     assert free.json["held"] is None
-    assert checked.json["held"].startswith("what this costs is not known")
+    assert checked.json["held"].startswith("the cost of this launch is unknown")

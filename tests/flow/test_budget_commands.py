@@ -23,8 +23,8 @@ def test_a_launch_beyond_the_budget_is_held_and_says_what_is_left(lab: CommandLi
     held = lab.type(*LAUNCH)
 
     assert (fits.exit_code, held.exit_code) == (0, 9)
-    assert "this costs about 20.00 EUR, and the budget of" in held.stderr
-    assert "is 30.00 EUR, of which 0.00 EUR are spent and 20.00 EUR reserved" in held.stderr
+    assert "this launch is expected to cost 20.00 EUR; the budget of" in held.stderr
+    assert "is 30.00 EUR, with 0.00 EUR spent and 20.00 EUR reserved" in held.stderr
     run_id = held.stdout.strip()
     assert f"aisbench approve {run_id}" in held.stderr
     [listed] = lab.answer("runs", "--state", "held")["runs"]
@@ -44,7 +44,7 @@ def test_an_approved_launch_runs_and_a_declined_one_ends_as_stopped_and_says_why
     assert (approved.exit_code, declined.exit_code) == (0, 0)
     again = lab.type("approve", first.stdout.strip())
     assert again.exit_code == 2
-    assert "only what is held can be approved or declined" in again.stderr
+    assert "only launches that wait for approval can be approved or declined" in again.stderr
     states = {run["run_id"]: (run["state"], run["verdict"]) for run in lab.answer("runs")["runs"]}
     assert states[first.stdout.strip()] == ("preparing", None)
     assert states[second.stdout.strip()] == ("collecting", "stopped")
@@ -64,7 +64,7 @@ def test_a_launch_without_a_time_limit_is_held_because_its_cost_is_not_known(lab
     held = lab.type(*LAUNCH[:-2])
 
     assert held.exit_code == 9
-    assert "what this costs is not known (it has no time limit, which is auto_stop_hours)" in held.stderr
+    assert "the cost of this launch is unknown (no time limit is set (auto_stop_hours))" in held.stderr
     lab.type("budget", "set", "person", "1000", "EUR", "--allow-unknown")
     assert lab.type(*LAUNCH[:-2]).exit_code == 0
 

@@ -241,7 +241,7 @@ def test_a_client_checks_specs_and_says_something_of_runs(
     with pytest.raises(ApiProblem, match="only a failed run"):
         console.collect(run_id)
     for decide in (lead.approve, lead.decline):
-        with pytest.raises(ApiProblem, match="only what is held can be approved or declined"):
+        with pytest.raises(ApiProblem, match="only launches that wait for approval can be approved or declined"):
             decide(run_id)
 
 

@@ -57,7 +57,7 @@ def test_nothing_is_sent_before_an_approval_and_one_job_after_it(bench: Bench, s
     assert use.reserved == 0.0
     messages = [str(event.message) for event in bench.core.ledger.events(held.run_id)]
     assert messages[0].startswith("launched: ")
-    assert messages[1].startswith("waits for approval: this costs about 20.00 EUR")
+    assert messages[1].startswith("waits for approval: this launch is expected to cost 20.00 EUR")
     assert messages[2] == "approved by lena"
 
 
@@ -67,7 +67,7 @@ def test_before_a_launch_it_is_clear_that_it_would_wait(bench: Bench) -> None:
     reason = core.runs.why_held(LIMITED, "sandbox", PERSON)
     core.budgets.save({"scope": "person", "amount": 20, "currency": "EUR"}, named("root"))
 
-    assert str(reason).startswith("this costs about 20.00 EUR")
+    assert str(reason).startswith("this launch is expected to cost 20.00 EUR")
     assert core.runs.why_held(LIMITED, "sandbox", PERSON) is None
     assert bench.launch(LIMITED).state is RunState.PREPARING
     assert core.runs.why_held(LIMITED, "sandbox", PERSON), "the first launch has reserved it"
@@ -104,7 +104,7 @@ def test_a_launch_that_nobody_approves_ends_after_a_week_and_not_before(bench: B
 def test_nobody_but_an_admin_approves_a_launch_of_ones_own(bench: Bench) -> None:
     held = bench.launch(LIMITED)
 
-    with pytest.raises(NotAllowed, match=f"{PERSON} may not approve a launch of {PERSON}"):
+    with pytest.raises(NotAllowed, match=f"{PERSON} may not approve a launch of their own"):
         bench.core.approvals.approve(held.run_id, replace(LEAD, name=PERSON))
 
     assert bench.core.approvals.approve(held.run_id, named(PERSON)).state is RunState.PREPARING
@@ -153,6 +153,6 @@ def test_people_are_told_once_with_the_amounts_and_a_link_to_the_page_that_decid
         told = {event["subject"]: event for event in hook.events()}
     assert {*told} == {held.run_id, series.series_id}
     assert len(hook.events()) == 2
-    assert "this costs about 20.00 EUR, and the budget of" in told[held.run_id]["text"]
+    assert "this launch is expected to cost 20.00 EUR; the budget of" in told[held.run_id]["text"]
     assert told[held.run_id]["url"].endswith(f"/live?run={held.run_id}")
     assert told[series.series_id]["url"].endswith(f"/series?series={series.series_id}")

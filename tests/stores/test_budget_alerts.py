@@ -63,10 +63,10 @@ def test_a_budget_is_an_event_at_four_fifths_and_again_when_it_is_used_up(ledger
 
     start = "the budget of ann for 2026-03 has reached"
     assert nearly_used == [
-        ("person ann", f"{start} 80 %: 0.00 CNY are spent and 80.00 CNY reserved of 100.00 CNY"),
+        ("person ann", f"{start} 80 %: 0.00 CNY spent and 80.00 CNY reserved of 100.00 CNY"),
     ]
     assert alerts_of(ledger) == [
-        ("person ann", f"{start} 100 %: 0.00 CNY are spent and 100.00 CNY reserved of 100.00 CNY"),
+        ("person ann", f"{start} 100 %: 0.00 CNY spent and 100.00 CNY reserved of 100.00 CNY"),
     ]
 
 

@@ -65,8 +65,8 @@ def test_a_launch_that_the_budget_has_no_room_for_is_held_with_the_amounts(ledge
 
     assert (fits.state, held.state) == (RunState.PREPARING, RunState.HELD)
     assert str(held.detail) == (
-        "this costs about 60.00 CNY, and the budget of ann for 2026-03 is 100.00 CNY, of which 0.00 CNY are spent and"
-        " 60.00 CNY reserved"
+        "this launch is expected to cost 60.00 CNY; the budget of ann for 2026-03 is 100.00 CNY, with 0.00 CNY spent"
+        " and 60.00 CNY reserved"
     )
     assert ledger.add(new("smaller"), check=costing(40)).state is RunState.PREPARING, "held ones reserve nothing"
     assert ledger.add(new("of bob", by="bob"), check=costing(60)).state is RunState.PREPARING
@@ -136,7 +136,7 @@ def test_currencies_are_never_added(ledger: Ledger, limit: Limit) -> None:
     fits = ledger.add(new("with a budget", currency="USD"), check=costing(5, "USD"))
 
     assert held.state is RunState.HELD
-    assert str(held.detail) == "this costs about 5.00 USD, and the budget of ann is in CNY"
+    assert str(held.detail) == "this launch is expected to cost 5.00 USD, but the budget of ann is in CNY"
     assert fits.state is RunState.PREPARING
     assert {use.budget.currency: use.reserved for use in BudgetLedger(ledger).uses(a.T0)} == {"CNY": 100.0, "USD": 5.0}
 
@@ -150,7 +150,8 @@ def test_an_unknown_cost_is_not_zero_unless_an_admin_allows_it(ledger: Ledger, l
 
     assert held.state is RunState.HELD
     assert str(held.detail) == (
-        "what this costs is not known (profile lab has no price of big.flavor), and the budget of ann needs it"
+        "the cost of this launch is unknown (profile lab has no price of big.flavor), and the budget of ann holds"
+        " such launches"
     )
     assert allowed.state is RunState.PREPARING
 

@@ -99,7 +99,7 @@ def test_while_the_series_before_runs_nothing_is_launched_and_that_is_told(bench
     skipped = tick(bench, "2026-03-04T02:00:01+08:00")
 
     assert len(launched(bench)) == 1
-    assert str(skipped.detail) == f"not launched: the series before, {first.series_id}, has not ended"
+    assert str(skipped.detail) == f"not launched: the previous series, {first.series_id}, has not ended"
     (notice,) = told(bench, "skipped")
     assert (notice.subject, notice.text) == ("nightly", skipped.detail)
     end_all(bench, 200.0, 201.0)
@@ -115,8 +115,8 @@ def test_times_without_a_follower_are_told_once_and_not_made_up_for(bench: Serie
 
     assert launched(bench) == []
     assert str(late.detail) == (
-        "missed since 2026-03-02 18:00 UTC, because nothing followed the runs: 4 launches;"
-        " what is missed is not made up for"
+        "missed since 2026-03-02 18:00 UTC because no follower was running: 4 launches;"
+        " missed launches are not repeated"
     )
     assert len(told(bench, "skipped")) == 1
     tick(bench, "2026-03-07T02:09:59+08:00")

@@ -93,7 +93,7 @@ def test_a_series_that_does_not_fit_launches_nothing_until_somebody_approves_all
     assert bench.admit() == []
     matrix = bench.look(series)
     assert matrix.state is SeriesState.HELD
-    assert "this costs about 37.50 CNY, and the budget of" in str(matrix.series.held)
+    assert "this launch is expected to cost 37.50 CNY; the budget of" in str(matrix.series.held)
     assert reserved(bench) == []
     [waiting] = bench.core.approvals.waiting().series
     assert waiting.series_id == series.series_id
@@ -113,7 +113,7 @@ def test_nobody_but_an_admin_approves_a_series_of_ones_own(bench: SeriesBench) -
         bench.core.approvals.approve_series(series.series_id, Actor(PERSON, LEAD.roles, WayIn.CONSOLE))
 
     bench.core.approvals.approve_series(series.series_id, named(PERSON))
-    with pytest.raises(SpecError, match="only what is held"):
+    with pytest.raises(SpecError, match="only launches that wait for approval"):
         bench.core.approvals.approve_series(series.series_id, LEAD)
 
 

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 # Those of aisbench_core/model/budget.py, which --help does not load.
 SCOPES = ("person", "team", "everybody", "series")
 
-budget = Group("budget", help="Say how much launches may cost before somebody has to approve them.")
+budget = Group("budget", help="Limit what launches may cost before they need approval.")
 
 
 @budget.command("list")
 def list_(as_json: bool) -> None:
-    """List budgets, and how much of each is used this month; of a series, by all of it.
+    """List budgets and how much of each is used: this month, or in total for a series.
 
     Reserved is what active runs are expected to cost beyond what they have cost so far.
     """
@@ -34,13 +34,15 @@ def list_(as_json: bool) -> None:
 @click.argument("scope", type=click.Choice(SCOPES))
 @click.argument("amount", type=float)
 @click.argument("currency")
-@click.option("--name", default="", help="Of this person, team or series; else of each one without a budget by name.")
+@click.option(
+    "--name", default="", help="Person, team or series; empty: a default for each one without a budget of its own."
+)
 @click.option("--allow-unknown", is_flag=True, help="Launches whose cost is not known need no approval.")
 def set_(scope: str, amount: float, currency: str, name: str, allow_unknown: bool, as_json: bool) -> None:
     """Set a budget: of a person, of a team or of everybody for each month (UTC), or of a series for all of it.
 
     It replaces the one of the same scope, name and currency. Launches that no budget has room for wait for `aisbench
-    approve`. Teams are groups of the sign-in.
+    approve`. Teams are user groups of the proxy or identity provider.
     """
     answers = {
         "scope": scope, "name": name, "amount": amount, "currency": currency, "allow_unknown": allow_unknown,
@@ -54,7 +56,7 @@ def set_(scope: str, amount: float, currency: str, name: str, allow_unknown: boo
 @click.argument("currency")
 @click.option("--name", default="", help="That of this person, team or series.")
 def remove(scope: str, currency: str, name: str, as_json: bool) -> None:
-    """Remove a budget. Launches that wait already go on waiting."""
+    """Remove a budget. Launches that already wait for approval keep waiting."""
     from aisbench_core.model import BudgetScope
 
     removed = open_core(writing=True).budgets.remove(BudgetScope(scope), name, currency, actor())

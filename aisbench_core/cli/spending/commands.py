@@ -34,10 +34,10 @@ def spending(  # click passes each option by its name
     as_csv: bool,
     as_json: bool,
 ) -> None:
-    """Show what runs cost, at the prices of their launches, per currency, with node hours.
+    """Show what runs cost, at the prices at launch, per currency, with node hours.
 
     All runs that have ended count, whether they completed or not; rehearsals and imported results do not. Node hours
-    without a known price are not priced: they are in no amount. Months are those of the launches.
+    without a known price are not priced: they are not part of any amount. Months are those of the launches.
     """
     from aisbench_core.warehouse.spending.answers import csv_text
     from aisbench_core.warehouse.spending.totals import SpendingBy, SpendingQuery, month_of

@@ -79,7 +79,7 @@ def _notice(use: BudgetUse, now: datetime) -> Notice:
     share = use.alert_shares[-1]
     currency = use.budget.currency
     text = Message(
-        "{budget} has reached {share}: {spent} are spent and {reserved} reserved of {amount}",
+        "{budget} has reached {share}: {spent} spent and {reserved} reserved of {amount}",
         budget=use.title,
         share=percent(share),
         spent=money(use.spent, currency),

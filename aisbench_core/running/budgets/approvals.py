@@ -111,13 +111,14 @@ class Approvals:
 def _require_other(actor: Actor, owners: Collection[str]) -> None:
     if actor.name in owners and not has_role(actor, Role.ADMIN):
         raise NotAllowed(
-            Message("{who} may not approve a launch of {who}", who=actor.name), Message("ask another lead, or an admin")
+            Message("{who} may not approve a launch of their own", who=actor.name),
+            Message("ask another lead, or an admin"),
         )
 
 
 def _require_held(held: bool, subject: str, state: str = "") -> None:
     if not held:
-        problem = Problem("state", Message("only what is held can be approved or declined"), state)
+        problem = Problem("state", Message("only launches that wait for approval can be approved or declined"), state)
         raise SpecError(Message("run {run_id}", run_id=subject), [problem])
 
 

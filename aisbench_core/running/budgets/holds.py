@@ -67,7 +67,7 @@ def _reason(con: LedgerConnection, subject: str, budgets: Sequence[Budget], laun
         if budget.currency == cost.currency:
             return _excess(use_of(con, budget, subject, launch.at), cost.amount)
     return Message(
-        "this costs about {cost}, and {budget} is in {currency}",
+        "this launch is expected to cost {cost}, but {budget} is in {currency}",
         cost=money(cost.amount, cost.currency),
         budget=BudgetUse(budgets[0], subject, 0, 0).title,
         currency=", ".join(budget.currency for budget in budgets),
@@ -76,7 +76,11 @@ def _reason(con: LedgerConnection, subject: str, budgets: Sequence[Budget], laun
 
 def _unknown(budget: Budget, subject: str, cost: ExpectedCost) -> Message:
     title = BudgetUse(budget, subject, 0, 0).title
-    return Message("what this costs is not known ({reason}), and {budget} needs it", reason=cost.unknown, budget=title)
+    return Message(
+        "the cost of this launch is unknown ({reason}), and {budget} holds such launches",
+        reason=cost.unknown,
+        budget=title,
+    )
 
 
 def _excess(use: BudgetUse, amount: float) -> Message | None:
@@ -84,7 +88,7 @@ def _excess(use: BudgetUse, amount: float) -> Message | None:
         return None
     currency = use.budget.currency
     return Message(
-        "this costs about {cost}, and {budget} is {amount}, of which {spent} are spent and {reserved} reserved",
+        "this launch is expected to cost {cost}; {budget} is {amount}, with {spent} spent and {reserved} reserved",
         cost=money(amount, currency),
         budget=use.title,
         amount=money(use.budget.amount, currency),

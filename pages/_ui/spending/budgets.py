@@ -78,9 +78,10 @@ def _show_removal(stored: list[StoredBudget]) -> None:
 
 
 def _described(stored: StoredBudget) -> str:
+    """The name first, if it has one, and for whom and which time the amount is."""
     budget = stored.budget
-    whose = f"{t(f'budgets.of_{budget.scope}')} {budget.name}".strip()
-    return f"{whose} · {money(budget.amount, budget.currency)}"
+    parts = (budget.name, t(f"budgets.of_{budget.scope}"), money(budget.amount, budget.currency))
+    return " · ".join(filter(None, parts))
 
 
 @reported(OUTCOME)
