@@ -123,7 +123,7 @@ def _require(actor: Actor, permission: Permission, *, of_others: bool) -> None:
     if actor.read_only and permission.is_change:
         raise NotAllowed(
             Message("{who} may not do this: {change} needs more than a read-only token", who=actor.name, change=change),
-            Message("`aisbench token create` makes a token that may change something"),
+            Message("use a token that was created without --read-only"),
         )
     needed = permission.needs(of_others=of_others)
     if has_role(actor, needed):
@@ -137,5 +137,5 @@ def _require(actor: Actor, permission: Permission, *, of_others: bool) -> None:
             needed=ROLES[needed],
             held=ROLES[held] if held else Message("none"),
         ),
-        Message("ask an admin for the role, or somebody who has it to do it"),
+        Message("ask an admin for the role, or ask somebody who has it"),
     )

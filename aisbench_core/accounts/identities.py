@@ -52,8 +52,8 @@ def _require_free(con: LedgerConnection, name: str) -> None:
     alike = [other for other in sorted(owned | waiting) if _folded(other) == _folded(name)]
     if alike:
         raise SignInFailed(
-            Message("the name {name} belongs to another account here: {other}", name=name, other=alike[0]),
-            Message("ask an admin: `aisbench people release` lets another account have a name"),
+            Message("another account already has the name {name}: {other}", name=name, other=alike[0]),
+            Message("ask an admin to release the name with `aisbench people release`"),
         )
 
 

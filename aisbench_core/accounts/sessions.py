@@ -54,7 +54,7 @@ class Sessions:
 
         Raises SignedOut if the access was revoked, or nobody was named."""
         if not name.strip():
-            raise SignedOut(Message("the proxy named nobody"), Message("sign in there, then reload the page"))
+            raise SignedOut(Message("the proxy sent no user name"), Message("sign in there, then reload the page"))
         person = self.admit(name.strip(), [group.strip() for group in groups.split(",")])
         self._audit.page_opened(person.name, person.role)
         return self.of(person)
@@ -79,6 +79,6 @@ class Sessions:
         now = self._clock()
         if now - session.active_at > self.idle or now - session.began_at > self.longest:
             raise SignedOut(
-                Message("the session of {who} has ended", who=session.name), Message("reload the page to go on")
+                Message("the session of {who} has ended", who=session.name), Message("reload the page to continue")
             )
         return replace(session, active_at=now) if active else session

@@ -115,7 +115,7 @@ class ApiServer:
                 return await _body(request, most)
         except TimeoutError:
             message = Message("the body did not arrive within {seconds} s", seconds=seconds)
-            raise SlowBody(message, Message("send it at once")) from None
+            raise SlowBody(message, Message("send it without pauses")) from None
 
     def _token(self, request: Request) -> Token:
         """The token of a request. Raises TokenRefused, which is in the audit unless there was no token."""
@@ -160,7 +160,7 @@ class ApiServer:
         most = MOST_EXCLUSIVE if exclusive else MOST_AT_ONCE
         if self._in_flight[exclusive] >= most:
             raise ServerBusy(
-                Message("{count} requests of this kind are being answered already", count=most),
+                Message("{count} such requests are already being processed", count=most),
                 Message("try again in a moment"),
             )
         self._in_flight[exclusive] += 1
@@ -237,7 +237,7 @@ async def _http_problem(request: Request, error: HTTPException) -> Response:
         response = problem_response(WrongMethod(message, Message("see {path}", path=OPENAPI)), request)
         response.headers.update(error.headers or {})
         return response
-    nothing = Message("there is nothing at {path}", path=path[:200])
+    nothing = Message("there is no endpoint {path}", path=path[:200])
     return problem_response(NoSuchPath(nothing, Message("see {path}", path=OPENAPI)), request)
 
 

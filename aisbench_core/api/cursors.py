@@ -38,7 +38,7 @@ def position_of(cursor: str, *kinds: type) -> tuple[Any, ...]:
         position = None
     if not isinstance(position, list) or [*map(type, position)] != [*kinds] or not all(map(_is_storable, position)):
         problem = Problem(
-            "cursor", Message("is none of this list; take it from `next` of the page before"), cursor[:80]
+            "cursor", Message("is not a cursor of this list; use `next` of the previous page"), cursor[:80]
         )
         raise SpecError(Message("the query"), [problem])
     return tuple(position)

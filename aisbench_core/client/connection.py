@@ -102,7 +102,10 @@ class Connection:
 
     def _half_answer(self) -> ApiProblem:
         return ApiProblem(
-            Message("the answer of {server} ended before its end", server=self._server), 0, "half-answer", {}
+            Message("the answer of {server} is incomplete: the connection broke", server=self._server),
+            0,
+            "half-answer",
+            {},
         )
 
     def _json(
@@ -169,7 +172,7 @@ def _require_safe(server: str, *, unencrypted: bool) -> None:
         )
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not unencrypted:
         raise ConfigError(
-            Message("over http everybody on the way to {host} can read the token", host=parts.hostname),
+            Message("http would send the token to {host} unencrypted", host=parts.hostname),
             Message("use https, or allow it: unencrypted=True in Python, AISBENCH_UNENCRYPTED=1 for everything"),
         )
 

@@ -19,7 +19,7 @@ LOG = logging.getLogger(__name__)
 # Each use would be a write that waits for the disk, and would empty what pages have cached of the ledger.
 USE_EVERY = timedelta(minutes=1)
 
-REFUSED = Message("this token opens nothing: it is misspelt, or of another console")
+REFUSED = Message("this token is not valid: it is misspelt, or belongs to another console")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,13 @@ def _require_own(name: str, role: Role, actor: Actor) -> None:
     if role not in actor.roles or actor.read_only or (name != actor.name and Role.ADMIN not in actor.roles):
         raise NotAllowed(
             Message(
-                "{who} may not make or revoke a token of {name} with role {role}", who=actor.name, name=name, role=role
+                "{who} may not create or revoke a token of {name} with role {role}",
+                who=actor.name,
+                name=name,
+                role=role,
             ),
-            Message("a token is of one's own name, and of at most one's own role; admins may make any"),
+            Message(
+                "you may create and revoke tokens in your own name with at most your own role;"
+                " an admin may create and revoke any"
+            ),
         )

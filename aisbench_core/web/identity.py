@@ -30,7 +30,7 @@ HEALTH = "/_stcore/health"
 """Answered without sign-in: it only says "ok". Programs come before, with tokens, which the API checks itself."""
 
 NOT_THE_PROXY = "The console answers only through its proxy (trusted_proxies in docs/settings.md)."
-NO_NAME = "The proxy named nobody: sign in there."
+NO_NAME = "The proxy sent no user name: sign in there."
 REVOKED = "Your access to this console was revoked. Ask an admin."
 
 

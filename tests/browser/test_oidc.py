@@ -121,7 +121,7 @@ def test_another_account_of_the_same_name_is_not_let_in(
 
     provider.sign_in(second.page, "subject-impostor")
 
-    expect(second.page.get_by_role("alert")).to_contain_text("the name eve belongs to another account")
+    expect(second.page.get_by_role("alert")).to_contain_text("another account already has the name eve")
     assert [each for each in second.page.context.cookies() if each["name"] == "aisbench_session"] == []
 
 

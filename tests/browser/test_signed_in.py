@@ -86,7 +86,7 @@ def test_past_the_proxy_nobody_gets_in_whatever_headers_say(console: ConsoleProc
         assert refused(console.url + path, **spoofed)[0] == 403
 
     status, text = refused(proxy.url + "/runs", X_Forwarded_User="root")
-    assert (status, text) == (401, "The proxy named nobody: sign in there.\n")
+    assert (status, text) == (401, "The proxy sent no user name: sign in there.\n")
     with _DIRECT.open(f"{console.url}/_stcore/health", timeout=30) as answer:
         assert answer.read() == b"ok"
 

@@ -51,7 +51,7 @@ def test_who_is_named_by_nobody_sees_nothing_of_the_console(proxied: Core, open_
 
     app = open_page("runs")
 
-    assert "the proxy named nobody" in texts(app)
+    assert "the proxy sent no user name" in texts(app)
     assert list(app.title) == []
     assert list(app.dataframe) == []
 
@@ -148,7 +148,7 @@ def test_an_old_session_is_out_and_says_what_to_do(proxied: Core, open_page: Ope
     app = as_person(open_page("runs"), "ann", datetime.now(UTC) - timedelta(hours=25))
 
     assert "the session of ann has ended" in texts(app)
-    assert "reload the page to go on" in texts(app)
+    assert "reload the page to continue" in texts(app)
 
 
 def test_without_sign_in_the_page_acts_as_the_console_with_every_role(used: Path, open_page: OpenPage) -> None:

@@ -181,7 +181,7 @@ def test_refused_tokens_and_changes_are_in_the_log_and_the_token_is_not(program:
 
     log = (api_bench.core.settings.data_dir / "console.log").read_text("utf-8")
 
-    assert "refused GET /api/v1/runs from 127.0.0.1: this token opens nothing" in log
+    assert "refused GET /api/v1/runs from 127.0.0.1: this token is not valid" in log
     assert "refused POST /api/v1/runs from 127.0.0.1: " in log
     for secret in (wrong, reading, "canary-of-a-query"):
         assert secret not in log
@@ -199,7 +199,7 @@ def test_refused_tokens_are_in_the_audit_and_requests_without_one_are_not(progra
     entries = api_bench.core.audit.entries(AuditQuery(change="session.sign_in", via="api"), TESTER)
 
     assert [(entry.act.who, entry.act.object, entry.act.detail) for entry in reversed(entries)][-2:] == [
-        ("", "127.0.0.1", "this token opens nothing: it is misspelt, or of another console"),
+        ("", "127.0.0.1", "this token is not valid: it is misspelt, or belongs to another console"),
         ("gone", "127.0.0.1", "this token was revoked by tester"),
     ]
     assert wrong[18:] not in str(entries)
@@ -291,7 +291,7 @@ def test_a_busy_server_says_so_at_once_and_stays_healthy(
         replies = [one.result() for one in asked]
 
     problem = require_problem(refused, 503, "server-busy")
-    assert "32 requests of this kind are being answered already" in problem["detail"]
+    assert "32 such requests are already being processed" in problem["detail"]
     assert int(refused.headers["Retry-After"]) >= 1
     assert [reply.status for reply in health] == [200, 200]
     assert others > 0  # they answered while the rest waited for the region

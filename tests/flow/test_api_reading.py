@@ -202,4 +202,4 @@ def test_what_is_not_there_is_a_problem_too(program: Program) -> None:
 def test_errors_are_in_the_language_of_the_program(program: Program) -> None:
     chinese = program.get("/nothing", {"Accept-Language": "zh-CN,en;q=0.5"})
 
-    assert require_problem(chinese, 404, "no-such-path")["detail"] == "/api/v1/nothing 处没有任何内容"
+    assert require_problem(chinese, 404, "no-such-path")["detail"] == "没有端点 /api/v1/nothing"

@@ -272,11 +272,11 @@ def test_a_server_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -
     assert [each.exit_code for each in (nobody, elsewhere, nonsense, old, no_tls, busy)] == [3, 2, 2, 2, 2, 3]
     assert "does not answer: [SSL: " in no_tls.stderr
     assert "does not answer: [Errno 111] Connection refused" in nobody.stderr
-    assert "over http everybody on the way to bench.example can read the token" in elsewhere.stderr
+    assert "http would send the token to bench.example unencrypted" in elsewhere.stderr
     assert "AISBENCH_UNENCRYPTED=1" in elsewhere.stderr
     assert "is no address of a server" in nonsense.stderr
-    assert "runs no commands: it answers 404" in old.stderr
-    assert "answers 502" in busy.stderr
+    assert "does not run commands: it answered HTTP 404" in old.stderr
+    assert "answered HTTP 502" in busy.stderr
 
 
 def test_an_answer_reaches_the_server_that_a_balancer_chose(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_half_an_answer_and_another_version_are_said(tmp_path: Path) -> None:
         failed = RemoteShell(url, "aisb_x", tmp_path).type("runs")
 
     assert (half.exit_code, half.stdout) == (3, "one\n")
-    assert "the command may have been carried out, and was not tried again" in half.stderr
+    assert "the command may have run and was not repeated" in half.stderr
     assert (failed.exit_code, failed.stdout) == (2, "one\n")
     assert "the server has version 9.9.9 of aisbench, this machine 0." in failed.stderr
 
@@ -353,7 +353,7 @@ def test_a_login_stores_a_checked_token_for_nobody_else(server: ApiProcess, core
 
     assert "there is no token for" in before.stderr
     assert (wrong.exit_code, stored_wrong) == (2, False)
-    assert "this token opens nothing" in wrong.stderr
+    assert "this token is not valid" in wrong.stderr
     assert (done.exit_code, mode) == (0, 0o600)
     assert f"export AISBENCH_SERVER={server.url}" in done.stderr
     assert token not in done.output

@@ -77,12 +77,12 @@ def test_what_is_refused_is_in_the_audit_with_its_reason_and_without_what_was_se
     [
         ({"acr": "high", "amr": ["pwd", "otp"]}, ""),
         ({"acr": "high", "amr": ["otp", "mfa", "pwd"]}, ""),
-        ({"amr": ["pwd", "otp"]}, "with acr none, and this console needs gold, high"),
-        ({"acr": "low", "amr": ["pwd", "otp"]}, "with acr low, and this console needs gold, high"),
-        ({"acr": ["high"], "amr": ["pwd", "otp"]}, "needs gold, high"),
-        ({"acr": "high", "amr": ["pwd"]}, "with amr pwd, and this console needs otp"),
+        ({"amr": ["pwd", "otp"]}, "with acr none, but this console requires gold, high"),
+        ({"acr": "low", "amr": ["pwd", "otp"]}, "with acr low, but this console requires gold, high"),
+        ({"acr": ["high"], "amr": ["pwd", "otp"]}, "requires gold, high"),
+        ({"acr": "high", "amr": ["pwd"]}, "with amr pwd, but this console requires otp"),
         ({"acr": "high", "amr": "pwd otp"}, "cannot be trusted: invalid_claim amr"),
-        ({"acr": "high"}, "with amr none, and this console needs pwd, otp"),
+        ({"acr": "high"}, "with amr none, but this console requires pwd, otp"),
     ],
 )
 def test_a_sign_in_that_is_not_strong_enough_is_refused(
@@ -161,7 +161,7 @@ def test_the_other_endpoint_must_speak_of_the_same_person(browser: Browser, prov
     provider.claims = {}
     provider.user_info = {"sub": "s-2", "preferred_username": "root"}
 
-    assert "named two people" in failed(sign_in(browser, provider))
+    assert "returned two different users" in failed(sign_in(browser, provider))
 
 
 @pytest.mark.parametrize("verified", [None, False, "true"])
@@ -176,13 +176,13 @@ def test_an_address_that_is_not_verified_is_nobodys_name(start: Start, provider:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"state": "of-another-browser"}, "this sign-in was not begun in this browser"),
-        ({"state": ""}, "this sign-in was not begun in this browser"),
-        ({"code": ""}, "this is no answer of the provider"),
-        ({"iss": "https://evil.example"}, "this is no answer of the provider"),
+        ({"state": "of-another-browser"}, "this sign-in was started in another browser"),
+        ({"state": ""}, "this sign-in was started in another browser"),
+        ({"code": ""}, "this answer does not come from the provider"),
+        ({"iss": "https://evil.example"}, "this answer does not come from the provider"),
         ({"error": "access_denied"}, "access was denied at the provider"),
-        ({"error": "login_required"}, "the provider did not sign you in: login_required"),
-        ({"error": "Call+0900-1234"}, "the provider did not sign you in: an unknown error"),
+        ({"error": "login_required"}, "the provider refused the sign-in: login_required"),
+        ({"error": "Call+0900-1234"}, "the provider refused the sign-in: an unknown error"),
     ],
 )
 def test_another_answer_than_the_providers_is_refused(
@@ -198,9 +198,9 @@ def test_an_answer_counts_once_and_in_the_browser_that_asked(
     asked = query_of(browser.get("/sign-in?page=/runs").header("location"))
     provider.nonce, address = asked["nonce"], f"/oauth2callback?code={CODE}&state={asked['state']}"
 
-    assert "not begun in this browser" in failed(start().get(address))
+    assert "started in another browser" in failed(start().get(address))
     assert browser.get(address).status == 303
-    assert "not begun in this browser" in failed(browser.get(address))
+    assert "started in another browser" in failed(browser.get(address))
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def test_an_answer_counts_once_and_in_the_browser_that_asked(
             "does not accept the console&#x27;s client id",
         ),
         ((400, {"error": "invalid_grant"}), "did not complete the sign-in: invalid_grant"),
-        ((503, {}), "does not answer as it should"),
-        ((200, b"<html>"), "does not answer as it should"),
+        ((503, {}), "unexpected answer from the identity provider"),
+        ((200, b"<html>"), "unexpected answer from the identity provider"),
         ((200, {"access_token": ACCESS, "token_type": "Bearer"}), "cannot be trusted"),
     ],
 )
@@ -240,7 +240,7 @@ def test_metadata_of_another_provider_is_refused(
 ) -> None:
     provider.metadata = metadata
 
-    assert "does not describe itself as the issuer" in failed(browser.get("/sign-in?page=/runs"))
+    assert "does not name the issuer" in failed(browser.get("/sign-in?page=/runs"))
 
 
 def test_a_provider_that_is_down_is_told_and_asked_again(browser: Browser, provider: OwnProvider) -> None:
@@ -248,7 +248,7 @@ def test_a_provider_that_is_down_is_told_and_asked_again(browser: Browser, provi
 
     answer = browser.get("/sign-in?page=/runs")
 
-    assert "does not answer as it should" in failed(answer)
+    assert "unexpected answer from the identity provider" in failed(answer)
     assert 'href="/sign-in?page=%2Fruns"' in answer.text
 
 
@@ -262,8 +262,8 @@ def test_a_provider_that_is_silent_keeps_only_a_few_waiting(start: Start) -> Non
 
         for connection in connections:
             connection.close()
-    assert (answer.status, "too many people sign in" in answer.text) == (503, True)
-    assert {"does not answer as it should" in each.result().text for each in waiting} == {True}
+    assert (answer.status, "too many people are signing in" in answer.text) == (503, True)
+    assert {"unexpected answer from the identity provider" in each.result().text for each in waiting} == {True}
 
 
 # --- after the end of a session ---------------------------------------------------------------------------------
@@ -282,6 +282,6 @@ def test_after_a_session_ended_the_provider_has_to_ask_again(
     assert "prompt" not in first
     assert (again["prompt"], again["max_age"]) == ("login", "0")
     assert browser.get("/runs").status == 401
-    assert "without asking who you are" in failed(sign_in(browser, provider))
+    assert "the provider did not authenticate you again" in failed(sign_in(browser, provider))
     provider.claims |= {"auth_time": int(time.time())}
     assert sign_in(browser, provider).status == 303

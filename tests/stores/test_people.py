@@ -207,7 +207,7 @@ def test_who_was_revoked_has_no_role_and_no_new_session(core: Core) -> None:
 
 
 def test_a_proxy_that_names_nobody_begins_no_session(core: Core) -> None:
-    with pytest.raises(SignedOut, match="the proxy named nobody"):
+    with pytest.raises(SignedOut, match="the proxy sent no user name"):
         core.sessions.begin(" ", "lab-leads")
 
 

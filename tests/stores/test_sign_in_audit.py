@@ -77,7 +77,7 @@ def test_a_name_of_another_account_is_recorded(core: Core) -> None:
         core.sign_ins.begin(Account(ISSUER, "s-eve", "Ann"), visitor=Visitor(ADDRESS))
 
     assert acts(core)[1:] == [
-        ("session.sign_in", "Ann", "", ADDRESS, "refused", "the name Ann belongs to another account here: ann")
+        ("session.sign_in", "Ann", "", ADDRESS, "refused", "another account already has the name Ann: ann")
     ]
 
 

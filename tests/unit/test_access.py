@@ -299,7 +299,7 @@ def test_a_refusal_names_the_change_the_needed_role_and_the_own_one(core: Core) 
 
     assert str(refused.value) == (
         "ann may not do this: run.stop of what others own needs the role lead, and ann has engineer"
-        " (ask an admin for the role, or somebody who has it to do it)"
+        " (ask an admin for the role, or ask somebody who has it)"
     )
 
 

@@ -28,9 +28,9 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 @click.argument("role", type=click.Choice(ROLES))
 def set_role(name: str, role: str, as_json: bool) -> None:
-    """Give somebody a role, also before the first sign-in, or again after the access was revoked.
+    """Give a person a role, also before the first sign-in, or restore revoked access.
 
-    A group of the sign-in may give a higher one, which counts then.
+    If a group of the identity provider gives a higher role, that one counts.
     """
     from aisbench_core.model import Role
 

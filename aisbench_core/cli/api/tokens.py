@@ -27,7 +27,7 @@ token = Group("token", help="Create, list and revoke tokens, with which programs
 @click.option("--read-only", is_flag=True, help="Let it read what its role may read, and change nothing.")
 @click.option("--days", type=int, default=DAYS, show_default=True, metavar="N", help="Days until it expires, 1 to 366.")
 def create(name: str, role: str, read_only: bool, days: int, as_json: bool) -> None:
-    """Create a token and print it, this once: only a hash of it is stored.
+    """Create a token and print it once; only its hash is stored.
 
     Whatever is changed with it is recorded under NAME.
     """
@@ -60,7 +60,7 @@ def list_(as_json: bool) -> None:
 @click.argument("token_id", metavar="TOKEN")
 @yes_option
 def revoke(token_id: str, yes: bool, as_json: bool) -> None:
-    """Revoke a token, named by its id or a unique prefix of it: it opens nothing any more."""
+    """Revoke a token, named by its id or a unique prefix of it: it stops working at once."""
     core = open_core(writing=True)
     if not yes:
         click.confirm(f"revoke token {token_id}?", abort=True, err=True)

@@ -109,7 +109,7 @@ class CommandAnswer:
     def _broken(self, why: str) -> ServerUnavailable:
         return ServerUnavailable(
             Message("the connection to {server} broke: {why}", server=self._server.address, why=why or "it ended"),
-            Message("the command may have been carried out, and was not tried again; runs go on"),
+            Message("the command may have run and was not repeated; runs continue"),
         )
 
     def _code(self, code: int) -> int:

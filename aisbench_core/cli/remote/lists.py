@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from aisbench_core.messages import Message
+
 REMOTE = frozenset(
     {
         *("run", "preflight", "spec", "clone", "diff", "reproduce"),
@@ -29,15 +31,15 @@ REMOTE = frozenset(
 )
 """What they change goes through methods that check the role of the token, and their files are the client's."""
 
-PROCESS = "starts a server on the machine where it is typed"
-FOLDER = "works on the files of the machine where it is typed"
+PROCESS = Message("starts a server on the machine where it is typed")
+FOLDER = Message("works on the files of the machine where it is typed")
 
-LOCAL: Mapping[str, str] = {
+LOCAL: Mapping[str, Message] = {
     **dict.fromkeys(("serve", "api serve", "tensorboard", "mindinsight"), PROCESS),
     **dict.fromkeys(("backup", "restore", "warehouse move", "ledger copy", "run-folders publish"), FOLDER),
-    "follow": "follows the runs of the machine where it is typed",
-    "doctor": "examines the machine where it is typed",
-    "workload import": "unpacks a package, which can be too large to be sent: the page New run imports it",
+    "follow": Message("follows the runs of the machine where it is typed"),
+    "doctor": Message("examines the machine where it is typed"),
+    "workload import": Message("unpacks a package, which can be too large to be sent: the page New run imports it"),
 }
 """Commands that a server refuses, and why."""
 

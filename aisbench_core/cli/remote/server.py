@@ -48,9 +48,15 @@ def _error(server: CommandServer, problem: ApiProblem) -> AisbenchError:
         return TokenRefused(problem.message, Message("`aisbench login {server}` stores another", server=server.address))
     if problem.code == "no-such-path" or not problem.code:
         if problem.status in BUSY:
-            return ServerUnavailable(Message("{server} answers {status}", server=server.address, status=problem.status))
+            return ServerUnavailable(
+                Message("{server} answered HTTP {status}", server=server.address, status=problem.status)
+            )
         return ConfigError(
-            Message("{server} runs no commands: it answers {status}", server=server.address, status=problem.status),
+            Message(
+                "{server} does not run commands: it answered HTTP {status}",
+                server=server.address,
+                status=problem.status,
+            ),
             Message("check the address; a server of an earlier version must be updated"),
         )
     return (ServerUnavailable if problem.status in BUSY else ConfigError)(problem.message)
@@ -59,6 +65,6 @@ def _error(server: CommandServer, problem: ApiProblem) -> AisbenchError:
 def _no_answer(problem: ApiProblem) -> AisbenchError:
     why = getattr(problem.__cause__, "reason", problem.__cause__)
     if isinstance(why, ssl.SSLError):
-        hint = Message("if its certificate is of your own authority, name that in SSL_CERT_FILE")
+        hint = Message("if your own CA issued its certificate, set SSL_CERT_FILE to that CA's certificate")
         return ConfigError(problem.message, hint)
     return ServerUnavailable(problem.message)

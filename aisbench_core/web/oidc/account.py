@@ -20,7 +20,7 @@ def account_of(claims: Mapping[str, Any], settings: Settings) -> Account:
             Message(
                 "the provider does not say who you are: the claim {claim} is missing", claim=settings.oidc_name_claim
             ),
-            Message("an admin chooses another oidc_name_claim, or has the provider send this one"),
+            Message("ask an admin to set another oidc_name_claim, or to have the provider send this one"),
         )
     if settings.oidc_name_claim == EMAIL and claims.get("email_verified") is not True:
         raise SignInFailed(

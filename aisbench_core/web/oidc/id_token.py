@@ -58,5 +58,5 @@ def refusal_of(error: JoseError) -> SignInFailed:
         )
     return SignInFailed(
         Message("the provider's ID token cannot be trusted: {why}", why=" ".join(filter(None, [error.error, claim]))),
-        Message("sign in again; an admin finds it in data/console.log"),
+        Message("sign in again; data/console.log has the details"),
     )

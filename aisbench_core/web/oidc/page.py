@@ -28,7 +28,7 @@ def sign_in_page(
     chinese = language_of(request.query_params, request.headers, default_language) == "zh"
     shown = partial(as_html, chinese=chinese)
     title = shown(Message("Sign in to AISBench Console"))
-    what_follows = Message("You sign in at {provider}, and come back to this page.", provider=provider)
+    what_follows = Message("You sign in at {provider} and then return to this page.", provider=provider)
     text = f"<p>{shown(error.hint if error and error.hint else what_follows)}</p>"
     if error:
         text = f'<p role="alert">{shown(error.message)}</p>{text}'

@@ -127,9 +127,9 @@ class Provider:
         if found is None or found.issuer != issuer:
             raise SignInFailed(
                 Message(
-                    "{provider} does not describe itself as the issuer {issuer}", provider=self.name, issuer=issuer
+                    "the metadata of {provider} does not name the issuer {issuer}", provider=self.name, issuer=issuer
                 ),
-                Message("an admin corrects oidc_issuer in the settings"),
+                Message("ask an admin to correct oidc_issuer and restart the console"),
             )
         return found
 
@@ -172,7 +172,9 @@ class Provider:
             return {}
         found = self._get(endpoint, {"Authorization": f"Bearer {token.get('access_token', '')}"})
         if found.get("sub") != subject:
-            raise SignInFailed(Message("{provider} named two people in one sign-in", provider=self.name), _AGAIN)
+            raise SignInFailed(
+                Message("{provider} returned two different users in one sign-in", provider=self.name), _AGAIN
+            )
         return found
 
     def _get(self, address: str, headers: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -202,7 +204,7 @@ class Provider:
             return SignInFailed(
                 Message("{provider} does not accept the console's client id and secret", provider=self.name),
                 Message(
-                    "an admin corrects oidc_client_id and AISBENCH_OIDC_CLIENT_SECRET, and starts the console again"
+                    "ask an admin to correct oidc_client_id and AISBENCH_OIDC_CLIENT_SECRET and restart the console"
                 ),
             )
         return SignInFailed(
@@ -212,8 +214,8 @@ class Provider:
     def _silent(self, error: Exception) -> SignInFailed:
         LOG.warning("no usable answer from %s: %s", self.name, type(error).__name__)  # its text may hold a token
         return SignInFailed(
-            Message("the sign-in provider {provider} does not answer as it should", provider=self.name),
-            Message("try again in a minute; who is signed in stays so"),
+            Message("unexpected answer from the identity provider {provider}", provider=self.name),
+            Message("try again in a minute; people who are signed in are not affected"),
         )
 
 
@@ -238,6 +240,4 @@ def _require_fresh(claims: Mapping[str, Any], attempt: SignInAttempt) -> None:
     """Refuse a password of earlier where one of now was asked for; providers that do not say when are believed."""
     at = claims.get("auth_time")
     if attempt.again and isinstance(at, int | float) and at < attempt.began_at - SKEW_SECONDS:
-        raise SignInFailed(
-            Message("the provider let you in without asking who you are, though your session ended"), _AGAIN
-        )
+        raise SignInFailed(Message("your session has ended, and the provider did not authenticate you again"), _AGAIN)

@@ -64,7 +64,7 @@ class SignInDoor:
     def answer(self, request: HTTPConnection) -> Response:
         """The response at one of the two addresses of a sign-in."""
         if not self.at_once.acquire(blocking=False):
-            busy = SignInFailed(Message("too many people sign in at this moment"), Message("try again in a minute"))
+            busy = SignInFailed(Message("too many people are signing in right now"), Message("try again in a minute"))
             return self._failed(request, "/", busy, HTTPStatus.SERVICE_UNAVAILABLE)
         try:
             return self._begin(request) if request.url.path == SIGN_IN else self._complete(request)
@@ -131,7 +131,7 @@ class SignInDoor:
         _require_consent(request)
         if attempt is None:
             raise SignInFailed(
-                Message("this sign-in was not begun in this browser, or took more than ten minutes"),
+                Message("this sign-in was started in another browser, or took more than ten minutes"),
                 Message("sign in from this page"),
             )
         _require_code(request, self.settings.oidc_issuer)
@@ -218,14 +218,14 @@ def _require_consent(request: HTTPConnection) -> None:
         )
     if error is not None:
         why = error if _ERROR.fullmatch(error) else Message("an unknown error")  # an address can say anything
-        raise SignInFailed(Message("the provider did not sign you in: {why}", why=why), Message("sign in again"))
+        raise SignInFailed(Message("the provider refused the sign-in: {why}", why=why), Message("sign in again"))
 
 
 def _require_code(request: HTTPConnection, issuer: str) -> None:
     """Raise SignInFailed for the answer of another provider, and for none."""
     if request.query_params.get("iss", issuer) != issuer or not request.query_params.get("code"):
         raise SignInFailed(
-            Message("this is no answer of the provider {issuer}", issuer=issuer), Message("sign in again")
+            Message("this answer does not come from the provider {issuer}", issuer=issuer), Message("sign in again")
         )
 
 

@@ -32,10 +32,10 @@ class Strength:
     def _refuse(self, claim: str, found: object, needed: Sequence[str]) -> None:
         raise SignInFailed(
             Message(
-                "the provider signed you in with {claim} {found}, and this console needs {needed}",
+                "you signed in with {claim} {found}, but this console requires {needed}",
                 claim=claim,
                 found=str(found)[:80] if found else Message("none"),
                 needed=", ".join(needed),
             ),
-            Message("sign in again with a further factor; an admin sets oidc_acr_values and oidc_amr_values"),
+            Message("sign in again with another factor, or ask an admin to check oidc_acr_values and oidc_amr_values"),
         )
