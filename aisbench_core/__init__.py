@@ -39,7 +39,7 @@ def _of_disk(path: str | Path | None) -> "WarehouseTables":
         return LocalTables(reader(warehouse_location(load_settings())))
     if not Path(path).is_file():
         raise ConfigError(
-            Message("{path} is no file", path=path),
+            Message("{path} is not a file", path=path),
             Message("name a warehouse or a snapshot, or nothing for the settings' warehouse"),
         )
     return LocalTables(reader(Path(path), foreign=True))

@@ -119,7 +119,9 @@ def _list_bucket(cloud: Cloud, directory: str) -> object:
         return cloud.objects.first(directory, 1)
     except CloudNotFound as error:
         name, bucket = cloud.profile.name, cloud.profile.bucket
-        error.hint = Message("make the bucket {bucket}, or change it in profile {profile}", bucket=bucket, profile=name)
+        error.hint = Message(
+            "create the bucket {bucket}, or change it in profile {profile}", bucket=bucket, profile=name
+        )
         raise
 
 

@@ -68,7 +68,7 @@ class Settings(Frozen):
     host: Annotated[str, Field(description="Address that the console listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port of the console.")] = 8501
     allow_network_access_without_sign_in: Annotated[bool, Field(description="Let other machines connect.")] = False
-    identity: Annotated[Identity, Field(description="Who says who somebody is.")] = Identity.NONE
+    identity: Annotated[Identity, Field(description="How the console identifies people.")] = Identity.NONE
     trusted_proxies: Annotated[
         str,
         AfterValidator(checked(networks)),
@@ -82,15 +82,15 @@ class Settings(Frozen):
     )
     oidc_issuer: Annotated[str, Field(pattern=ISSUER, description="The provider, as its metadata names it.")] = ""
     oidc_client_id: Annotated[str, Field(description="The console's id at the provider.")] = ""
-    oidc_scopes: Annotated[str, Field(pattern=r"(^| )openid( |$)", description="What it is asked for.")] = (
-        "openid profile email"
-    )
+    oidc_scopes: Annotated[
+        str, Field(pattern=r"(^| )openid( |$)", description="Scopes requested from the provider.")
+    ] = "openid profile email"
     oidc_name_claim: Annotated[str, Field(min_length=1, description="Claim with the name.")] = "preferred_username"
     oidc_groups_claim: Annotated[str, Field(min_length=1, description="Claim with the groups.")] = "groups"
-    oidc_acr_values: Annotated[
-        str, Field(description="Classes of sign-ins (acr), with spaces; one of them is needed.")
-    ] = ""
-    oidc_amr_values: Annotated[str, Field(description="Factors of sign-ins (amr), with spaces; each is needed.")] = ""
+    oidc_acr_values: Annotated[str, Field(description="Accepted acr values, separated by spaces; one is required.")] = (
+        ""
+    )
+    oidc_amr_values: Annotated[str, Field(description="Required amr values, separated by spaces.")] = ""
     group_roles: Annotated[
         str,
         AfterValidator(checked(roles)),
@@ -126,7 +126,7 @@ class Settings(Frozen):
     )
     ruleset: Annotated[str, Field(description="Decides validity: see `aisbench ruleset list`.")] = "aisbench/1"
     code_folders: Annotated[
-        str, Field(description="Further folders whose code everybody who may launch may launch, with commas.")
+        str, Field(description="More folders from which non-admins may launch code, separated by commas.")
     ] = ""
     keep_jobs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of jobs; 0: for ever.")] = 0
     keep_outputs_days: Annotated[int, Field(ge=0, le=36500, description="Retention of outputs in OBS.")] = 0
@@ -158,7 +158,7 @@ class Settings(Frozen):
     ascend_fd_venv: Annotated[
         str, Field(description="Virtual environment with ascend-fd, which then explains failed runs.")
     ] = ""
-    notify_private_addresses: Annotated[bool, Field(description="Notify receivers at private addresses.")] = False
+    notify_private_addresses: Annotated[bool, Field(description="Notify recipients at private addresses.")] = False
     poll_seconds: Annotated[float, Field(gt=0, le=600, description="Polling interval of jobs.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
     retry_most_seconds: Annotated[float, Field(gt=0, description="Longest delay between retries.")] = 300.0

@@ -114,7 +114,7 @@ def _access(settings: Settings) -> Access:
     if not address.hostname:
         text = profile.obs_server
         raise ConfigError(
-            Message("obs_server of profile {profile} is no address: {found}", profile=profile.name, found=text)
+            Message("obs_server of profile {profile} is not an address: {found}", profile=profile.name, found=text)
         )
     proxy = proxy_for(profile.obs_server) if address.scheme == "https" else None
     return Access(

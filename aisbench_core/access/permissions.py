@@ -83,13 +83,13 @@ PERMISSIONS: Mapping[str, Permission] = {
     "Warehouse.mark_baseline": Permission("baseline.mark", L, "decides what counts as a regression"),
     "Warehouse.unmark_baseline": Permission("baseline.unmark", L, "decides what counts as a regression"),
     "Warehouse.store_evaluations": Permission("validity.store", L, "decides which results count"),
-    "Notifications.retry": Permission("notification.retry", L, "sends messages to all receivers"),
+    "Notifications.retry": Permission("notification.retry", L, "sends messages to all recipients"),
     "Notifications.test": Permission("channel.test", A, "sends data to another host"),
     "Notifications.remove": Permission("channel.remove", A, "nobody is notified there any more"),
     "NotificationChannels.save": Permission("channel.save", A, "sends data to another host, and stores a secret"),
     "NotificationChannels.remove": Permission("channel.remove", A, "nobody is notified there any more"),
     "Tokens.create": Permission(
-        "token.create", Role.VIEWER, "of one's own name and at most one's own role; an admin makes any"
+        "token.create", Role.VIEWER, "of one's own name and at most one's own role; an admin creates any"
     ),
     "Tokens.revoke": Permission(
         "token.revoke", Role.VIEWER, "of one's own name and at most one's own role; an admin revokes any"

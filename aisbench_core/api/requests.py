@@ -24,7 +24,7 @@ def token_of(headers: Headers, tokens: Tokens) -> Token:
     if scheme.lower() != "bearer" or not text:
         raise TokenRefused(
             Message("this needs a token"),
-            Message("send it as `Authorization: Bearer …`; `aisbench token create` makes one"),
+            Message("send it as `Authorization: Bearer …`; `aisbench token create` creates one"),
         )
     return tokens.authenticate(text.strip())
 

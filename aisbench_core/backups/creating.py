@@ -61,7 +61,7 @@ class Backups:
             )
         if target.exists() and not replace:
             raise ConfigError(
-                Message("{file} is there already", file=target), Message("name another file, or add --replace")
+                Message("{file} already exists", file=target), Message("name another file, or add --replace")
             )
 
     def _write(self, draft: Path) -> BackupManifest:

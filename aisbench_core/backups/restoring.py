@@ -47,9 +47,9 @@ def _make(target: Path) -> None:
     except (PermissionError, FileExistsError, NotADirectoryError) as error:
         raise ConfigError(
             Message(
-                "the data folder {folder} cannot be made: {reason}", folder=target, reason=verbatim(error.strerror)
+                "the data folder {folder} cannot be created: {reason}", folder=target, reason=verbatim(error.strerror)
             ),
-            Message("make it for this account first, with mode 0700, or name another one in AISBENCH_DATA_DIR"),
+            Message("create it for this account first, with mode 0700, or name another one in AISBENCH_DATA_DIR"),
         ) from error
 
 
@@ -86,7 +86,7 @@ def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, bac
     path = PurePosixPath(member.name)
     source = archive.extractfile(member) if member.isfile() else None
     if source is None or path.is_absolute() or ".." in path.parts:
-        raise _no_backup(backup, Message("it holds {name}, which is no file of a data folder", name=member.name))
+        raise _no_backup(backup, Message("it holds {name}, which is not a file of a data folder", name=member.name))
     target = folder / path
     make_private_folder(target.parent)
     with source, os.fdopen(open_private(target, os.O_WRONLY | os.O_EXCL), "wb") as out:

@@ -159,7 +159,7 @@ class Client(Connection):
         return self._json("POST", f"/series/{part_of(series_id)}/rerun", repeatable=False)
 
     def set_series_budget(self, series_id: str, node_hours: float) -> Json:
-        """Change a series' budget, so that one on hold continues."""
+        """Change a series' budget, so that a held one continues."""
         return self._json("PUT", f"/series/{part_of(series_id)}/budget", {"budget": node_hours})
 
     def compare_series(self, series_id: str, baseline: str) -> Json:

@@ -168,7 +168,7 @@ def _require_safe(server: str, *, unencrypted: bool) -> None:
     parts = urlsplit(server)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(
-            Message("{server} is no address of a server", server=server), Message("such as https://bench.example")
+            Message("{server} is not an address of a server", server=server), Message("such as https://bench.example")
         )
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not unencrypted:
         raise ConfigError(

@@ -26,7 +26,7 @@ def moment_of(text: str, latest: datetime | None) -> datetime:
     except ValueError:  # such as 25:00
         pass
     raise LogTimeError(
-        Message("{text} is no time", text=repr(text[:40])),
+        Message("{text} is not a time", text=repr(text[:40])),
         Message("write a time as the lines do, such as 03:04 or 2026-01-02 03:04:05"),
     )
 

@@ -43,7 +43,7 @@ class MlflowExport:
         written, and WarehouseError."""
         if target.exists() and not replace:
             raise ConfigError(
-                Message("{target} is there already", target=target), Message("name another file, or say --replace")
+                Message("{target} already exists", target=target), Message("name another file, or add --replace")
             )
         # Written beside the target, so that the rename stays on one file system and replaces the target at once.
         draft = target.with_name(f".{target.name}.{os.getpid()}.new")

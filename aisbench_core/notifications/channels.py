@@ -83,7 +83,7 @@ class NotificationChannel(Frozen):
         except ValueError:  # such as a port that is no number; its text holds a part of the address
             is_complete = False
         if not is_complete:
-            return Message("is no address of a webhook, such as https://host/path")
+            return Message("is not an address of a webhook, such as https://host/path")
         return Message("holds a name or password before @: use a path that is a secret") if parts.username else None
 
     @property
@@ -211,7 +211,7 @@ def expanded(text: str) -> str:
     if missing:
         raise ConfigError(
             Message("the environment has no {names}", names=", ".join(missing)),
-            Message("set it for the process that follows runs"),
+            Message("set it for the follower"),
         )
     return _VARIABLE.sub(lambda match: variables[match[1]], text)
 

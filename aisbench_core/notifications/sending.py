@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0
 
-_NO_ANSWER = Message("the receiver did not take the message")
+_NO_ANSWER = Message("the recipient did not accept the message")
 
 
 class NotSent(AisbenchError):
-    """A receiver did not take a message; it may later."""
+    """A recipient did not accept a message; it may later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class MessageSender:
         self._may_be_private = settings.notify_private_addresses
 
     def send(self, channel: NotificationChannel, letter: Letter, now: datetime) -> None:
-        """Send, and return when the receiver has taken it."""
+        """Send, and return when the recipient has accepted it."""
         if channel.is_webhook:
             self._post(channel, letter, now)
         else:
@@ -120,10 +120,10 @@ class MessageSender:
         except urllib3.exceptions.HTTPError as error:
             raise NotSent(
                 # Only the kind of error: its text may hold the address.
-                Message("the receiver cannot be reached ({why})", why=type(error).__name__)
+                Message("the recipient cannot be reached ({why})", why=type(error).__name__)
             ) from None
         if not 200 <= response.status < 300:
-            raise NotSent(Message("the receiver answered with HTTP {status}", status=response.status))
+            raise NotSent(Message("the recipient answered with HTTP {status}", status=response.status))
 
     def _notify(self, channel: NotificationChannel, letter: Letter) -> None:
         import apprise  # takes 0.1 s, and most consoles have no such channel
@@ -149,12 +149,12 @@ class MessageSender:
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
-            raise NotSent(Message("the receiver's name cannot be looked up")) from None
+            raise NotSent(Message("the recipient's host name cannot be resolved")) from None
         addresses = [str(entry[4][0]) for entry in found]
         if not self._may_be_private and not all(map(_is_public, addresses)):
             raise ConfigError(
-                Message("the receiver is at a private address"),
-                Message("an administrator can allow that with notify_private_addresses: true"),
+                Message("the recipient is at a private address"),
+                Message("an admin can allow that with notify_private_addresses: true"),
             )
         return addresses[0]
 

@@ -64,7 +64,7 @@ class Notifications:
         """Send a test to a channel now. Raises what keeps it from arriving."""
         channel, now = self.channels.get(name), self._clock()
         log_change(actor, f"notification channel {name} tested")
-        text = Message("This is a test of channel {name}. Nothing happened.", name=name)
+        text = Message("This is a test of channel {name}. No action is needed.", name=name)
         news = News(f"test:{secrets.token_hex(4)}", NewsKind.COMPLETED, name, now, Message("Test"), text, {})
         self._sender.send(channel, Letter(news.news_id, [news], self._link), now)
 

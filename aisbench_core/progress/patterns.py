@@ -95,7 +95,7 @@ def pattern_problem(pattern: str) -> Hint:
     except re2.error as error:
         why = error.args[0]
         return Message(
-            "is no pattern of RE2: {why}", why=why.decode("utf-8", "replace") if isinstance(why, bytes) else why
+            "is not an RE2 pattern: {why}", why=why.decode("utf-8", "replace") if isinstance(why, bytes) else why
         )
     if unknown := names - GROUPS:
         return Message(

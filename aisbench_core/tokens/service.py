@@ -74,7 +74,7 @@ class Tokens:
         sent = TokenText.parse(text)
         stored = self.ledger.get(sent.token_id) if sent else None
         if sent is None or stored is None or not sent.matches(stored[1]):
-            raise TokenRefused(REFUSED, Message("`aisbench token create` makes a new one"))
+            raise TokenRefused(REFUSED, Message("`aisbench token create` creates a new one"))
         token = self._as_now(stored[0])
         self._record_use(token)
         return token
@@ -83,7 +83,7 @@ class Tokens:
         """The token of a command that is running, as `authenticate` returns it. Raises TokenRefused."""
         stored = self.ledger.get(token_id)
         if stored is None:
-            raise TokenRefused(REFUSED, Message("`aisbench token create` makes a new one"))
+            raise TokenRefused(REFUSED, Message("`aisbench token create` creates a new one"))
         return self._as_now(stored[0])
 
     def _as_now(self, token: Token) -> Token:
@@ -99,7 +99,7 @@ class Tokens:
             raise TokenRefused(error.message, Message("ask an admin for access"), token.name) from None
 
     def _require_active(self, token: Token) -> None:
-        hint = Message("`aisbench token create` makes a new one")
+        hint = Message("`aisbench token create` creates a new one")
         match token.state(self.clock()):
             case TokenState.EXPIRED:
                 expired = Message("this token expired on {day}", day=f"{token.expires_at:%Y-%m-%d}")

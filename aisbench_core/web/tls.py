@@ -32,8 +32,8 @@ def tls_files(settings: Settings) -> TlsFiles | None:
         return None
     if not settings.tls_certificate or not settings.tls_key:
         raise ConfigError(
-            Message("tls_certificate and tls_key need each other"),
-            Message("set both, or neither where a proxy ends TLS"),
+            Message("tls_certificate and tls_key must be set together"),
+            Message("set both, or neither if a proxy terminates TLS"),
         )
     files = TlsFiles(Path(settings.tls_certificate).expanduser(), Path(settings.tls_key).expanduser())
     _require_private(files.key)
@@ -43,7 +43,7 @@ def tls_files(settings: Settings) -> TlsFiles | None:
     except OSError as error:  # an SSLError is one, too
         raise ConfigError(
             Message(
-                "no server can use tls_certificate {certificate} with tls_key {key}: {reason}",
+                "tls_certificate {certificate} cannot be used with tls_key {key}: {reason}",
                 certificate=verbatim(files.certificate),
                 key=verbatim(files.key),
                 reason=verbatim(getattr(error, "reason", "") or error.strerror or str(error)),
@@ -57,7 +57,7 @@ def require_tls(settings: Settings, served_with: str) -> None:
     """Raise ConfigError if the settings name a certificate and this server was started without one."""
     if tls_files(settings) and not served_with:
         raise ConfigError(
-            Message("tls_certificate is set, and this server was started without it"),
+            Message("tls_certificate is set, but this server was started without it"),
             Message(
                 "start it with `aisbench serve`, or pass --server.sslCertFile and --server.sslKeyFile to Streamlit"
             ),

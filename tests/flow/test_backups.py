@@ -104,7 +104,7 @@ def test_a_backup_replaces_no_file_and_lies_outside_of_what_it_copies(shell: Com
     missing = shell.type("backup", str(tmp_path / "no" / "folder" / "b.tar.gz"))
 
     assert (refused.exit_code, inside.exit_code, missing.exit_code) == (2, 2, 2)
-    assert "is there already (name another file, or add --replace)" in refused.stderr
+    assert "already exists (name another file, or add --replace)" in refused.stderr
     assert "lies in the data folder" in inside.stderr
     assert "cannot be written: No such file or directory" in missing.stderr
     assert there.read_bytes() == b"precious"
@@ -165,9 +165,9 @@ def with_damaged_ledger(file: Path, backup: Path) -> None:
         (lambda file, _: file.write_bytes(b"no archive"), "not a gzip file"),
         (cut, "cannot be restored"),
         (lambda file, _: archive_with(file, "ledger.sqlite3"), "it has no end"),
-        (lambda file, _: archive_with(file, "../evil"), "it holds ../evil, which is no file of a data folder"),
-        (lambda file, _: archive_with(file, "/tmp/evil"), "which is no file of a data folder"),  # noqa: S108  # refused
-        (lambda file, _: archive_with(file, "runs", b"", tarfile.SYMTYPE), "it holds runs, which is no file"),
+        (lambda file, _: archive_with(file, "../evil"), "it holds ../evil, which is not a file of a data folder"),
+        (lambda file, _: archive_with(file, "/tmp/evil"), "which is not a file of a data folder"),  # noqa: S108  # refused
+        (lambda file, _: archive_with(file, "runs", b"", tarfile.SYMTYPE), "it holds runs, which is not a file"),
         (with_damaged_ledger, "the ledger"),
     ],
 )
@@ -213,4 +213,4 @@ def test_a_data_folder_that_cannot_be_made_is_named_with_the_reason(shell: Comma
     result = shell.type("restore", str(backup))
 
     assert result.exit_code == 2
-    assert f"the data folder {no_folder}/data cannot be made: Not a directory" in result.stderr
+    assert f"the data folder {no_folder}/data cannot be created: Not a directory" in result.stderr

@@ -87,7 +87,7 @@ def test_following_an_ended_run_prints_what_there_is(shell: CommandLine, run_id:
     ("words", "why"),
     [
         (["--regex", "("], "the regular expression cannot be used: missing )"),
-        (["--since", "noon"], "'noon' is no time"),
+        (["--since", "noon"], "'noon' is not a time"),
         (["--grep", "a", "--regex", "b"], "--grep cannot be combined with --regex"),
         (["--errors", "--node", "0"], "--errors cannot be combined with --node"),
         (["--all-nodes", "--node", "0"], "--all-nodes cannot be combined with --node"),

@@ -128,7 +128,7 @@ def test_a_receiver_that_is_down_delays_no_run_and_gets_the_message_later(bench:
         bench.tick(60)
 
     assert run.state is RunState.COMPLETED
-    assert refused.error == "the receiver answered with HTTP 503"
+    assert refused.error == "the recipient answered with HTTP 503"
     assert len({headers["X-AISBench-Id"] for headers in hook.headers}) == 1
     assert len(hook.bodies) >= 2
     [delivery], _ = bench.core.notifications.outbox.page(10)
@@ -282,9 +282,9 @@ def another_process(bench: Bench) -> Core:
 @pytest.mark.parametrize(
     ("url", "said"),
     [
-        ("https://ann:tok/en@example.org/hook", "no address of a webhook"),
+        ("https://ann:tok/en@example.org/hook", "is not an address of a webhook"),
         ("https://ann:tok-en@example.org/hook", "before @"),
-        ("https:///tok-en", "no address of a webhook"),
+        ("https:///tok-en", "is not an address of a webhook"),
         ("mailtos://ann:tok-en@example.org?to=ann@example.org&pgpprv=/etc/hostname", "options of mail"),
         ("json://tok-en.example.org", "url: must begin with one of"),
     ],

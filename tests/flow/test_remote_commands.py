@@ -158,7 +158,7 @@ def test_a_file_that_is_there_is_replaced_only_on_request(admin: RemoteShell, tm
     replaced = admin.type("warehouse", "snapshot", str(file), "--replace")
 
     assert (refused.exit_code, kept) == (2, "mine")
-    assert f"{file} is there already" in refused.stderr
+    assert f"{file} already exists" in refused.stderr
     assert replaced.exit_code == 0, replaced.output
     assert file.read_bytes()[8:12] == b"DUCK"
     assert str(file) in replaced.stdout

@@ -119,7 +119,7 @@ def test_a_revoked_token_ends_what_runs_with_it(engineer: RemoteShell, core: Cor
     _, stderr = following.communicate(timeout=60)
 
     assert following.returncode == 2
-    assert stderr.endswith("error: this token was revoked by tester (`aisbench token create` makes a new one)\n")
+    assert stderr.endswith("error: this token was revoked by tester (`aisbench token create` creates a new one)\n")
     assert not core.ledger.get(run_id).state.is_terminal
     assert engineer.type("runs").exit_code == 2
 
@@ -274,7 +274,7 @@ def test_a_server_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -
     assert "does not answer: [Errno 111] Connection refused" in nobody.stderr
     assert "http would send the token to bench.example unencrypted" in elsewhere.stderr
     assert "AISBENCH_UNENCRYPTED=1" in elsewhere.stderr
-    assert "is no address of a server" in nonsense.stderr
+    assert "is not an address of a server" in nonsense.stderr
     assert "does not run commands: it answered HTTP 404" in old.stderr
     assert "answered HTTP 502" in busy.stderr
 

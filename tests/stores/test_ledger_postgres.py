@@ -47,8 +47,8 @@ def database_of(address: LedgerAddress) -> str:
 @pytest.mark.parametrize(
     ("url", "says"),
     [
-        ("mysql://host/db", "is none of PostgreSQL"),
-        ("data/ledger.sqlite3", "is none of PostgreSQL"),
+        ("mysql://host/db", "is not a PostgreSQL address"),
+        ("data/ledger.sqlite3", "is not a PostgreSQL address"),
         ("postgresql://ann:hunter2@host/db", "holds a password"),
         ("postgresql://ann@host/db?password=hunter2", "holds a password"),
         ("postgresql://ann@host", "names no database"),

@@ -151,7 +151,7 @@ def test_the_front_door_opens_a_snapshot_or_what_the_settings_name(
     with aisbench_core.open_warehouse() as mine, aisbench_core.open_warehouse(file) as theirs:
         assert (len(mine.runs()), len(theirs.runs())) == (2, 1)
         assert set(theirs.views()["view"]) == {view.name for view in VIEWS}
-    with pytest.raises(ConfigError, match="is no file"):
+    with pytest.raises(ConfigError, match="is not a file"):
         aisbench_core.open_warehouse(tmp_path / "nothing.duckdb")
 
 

@@ -67,7 +67,7 @@ def test_a_time_without_a_day_is_the_last_such_time(text: str, moment: datetime)
 
 @pytest.mark.parametrize("text", ["", "noon", "25:00", "2026-02-30 10:00", "1:2", "٣:٠٤", "9" * 5000 + ":00"])
 def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(LogTimeError, match=r"is no time .*2026-01-02 03:04:05"):
+    with pytest.raises(LogTimeError, match=r"is not a time .*2026-01-02 03:04:05"):
         moment_of(text, LATEST)
 
 

@@ -85,7 +85,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         (
             "progress_lines",
             {"patterns": [r"(?P<step>\d+"]},
-            r"'(?P<step>\\d+' is no pattern of RE2: missing )",
+            r"'(?P<step>\\d+' is not an RE2 pattern: missing )",
         ),
         (
             "progress_lines",

@@ -118,8 +118,8 @@ def test_a_workloads_own_pattern_comes_first() -> None:
 @pytest.mark.parametrize(
     ("pattern", "problem"),
     [
-        (r"step (?P<step>\d+", "is no pattern of RE2: missing )"),
-        (r"(?P<step>\d+) \1", "is no pattern of RE2: invalid escape sequence"),
+        (r"step (?P<step>\d+", "is not an RE2 pattern: missing )"),
+        (r"(?P<step>\d+) \1", "is not an RE2 pattern: invalid escape sequence"),
         (r"step (?P<number>\d+)", "has unknown groups: number; known: batch"),
         (r"step \d+", "has no named group"),
         ("a" * 501, "must have at most 500 letters, and has 501"),

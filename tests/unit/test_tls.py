@@ -39,8 +39,8 @@ def test_a_certificate_and_its_key_are_served(pem: Path) -> None:
 
 
 def test_one_file_without_the_other_is_refused(pem: Path) -> None:
-    assert "need each other" in str(refusal(tls_certificate=pem))
-    assert "need each other" in str(refusal(tls_key=pem))
+    assert "must be set together" in str(refusal(tls_certificate=pem))
+    assert "must be set together" in str(refusal(tls_key=pem))
 
 
 def test_a_key_that_others_may_read_is_refused(pem: Path) -> None:

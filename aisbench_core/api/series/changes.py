@@ -114,7 +114,7 @@ def rerun_series(call: ApiCall) -> SeriesDetails:
 
 
 def set_series_budget(call: ApiCall) -> SeriesDetails:
-    """Change a series' budget, so that one on hold continues."""
+    """Change a series' budget, so that a held one continues."""
     request: BudgetRequest = call.body
     return details_of(call.core.series.resume(call.path["series_id"], request.budget, call.actor))
 

@@ -83,7 +83,7 @@ def _is_given(value: object) -> bool:
 @click.option("--all-nodes", is_flag=True, help="All nodes, by time where lines carry one.")
 @click.option("--tail", type=click.IntRange(1), metavar="LINES", help="Print the last lines only.")
 @click.option("--since", default="", metavar="TIME", help="From a time on, such as 03:04 or '2026-01-02 03:04:05'.")
-@click.option("--grep", default="", metavar="TEXT", help="Lines with this text; in any case if it is in lower case.")
+@click.option("--grep", default="", metavar="TEXT", help="Lines with this text; lower-case text matches any case.")
 @click.option("--regex", default="", metavar="PATTERN", help="Lines that match this regular expression (RE2).")
 @click.option("--level", type=click.Choice(["warning", "error"]), help="Lines of this level, or worse.")
 @click.option("--no-system", is_flag=True, help="Without the lines of the platform.")

@@ -28,7 +28,7 @@ def login(server: str, as_json: bool) -> None:
     address = address_of(server)
     token = _entered_token().strip()
     if not token:
-        raise ConfigError(Message("no token was entered"), Message("`aisbench token create` makes one"))
+        raise ConfigError(Message("no token was entered"), Message("`aisbench token create` creates one"))
     found = server_at(address, token)
     with problems_of(found):
         owner = found.client.get("/token")

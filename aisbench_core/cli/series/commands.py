@@ -175,7 +175,7 @@ def rerun(series_id: str, as_json: bool) -> None:
 @series.command()
 @click.option("--budget", type=float, required=True, metavar="H", help="Maximum number of node hours in total.")
 def resume(series_id: str, budget: float, as_json: bool) -> None:
-    """Change the budget of a series; a series on hold continues if the budget allows it."""
+    """Change the budget of a series; a held series continues if the budget allows it."""
     core = open_core(writing=True)
     _print_change(core, core.series.resume(series_id, budget, actor()), as_json)
 

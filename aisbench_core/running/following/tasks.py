@@ -14,7 +14,7 @@ EVERYTHING = ""
 
 class Tasks:
     """Threads and what they are doing. Steps that move many bytes have threads of their own, so that no stop waits for
-    an upload; so have notifications, because a receiver that does not answer takes a thread for seconds."""
+    an upload; so have notifications, because a recipient that does not answer takes a thread for seconds."""
 
     def __init__(self, threads: int) -> None:
         self.quick = ThreadPoolExecutor(threads, "step")

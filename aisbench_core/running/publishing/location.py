@@ -40,6 +40,6 @@ def _objects(profile: str, connect: Connect) -> ObjectStore:
     try:
         return connect(profile).objects
     except ConfigError as error:
-        message = Message("files of runs are on OBS, which profile {profile} leads to: {reason}", profile=profile,
+        message = Message("run folders on OBS cannot be reached with profile {profile}: {reason}", profile=profile,
                           reason=error.message)  # fmt: skip
         raise ConfigError(message, error.hint) from error

@@ -31,7 +31,7 @@ def ledger_address(url: str, password: Callable[[], str]) -> LedgerAddress:
     except ValueError:
         raise ConfigError(Message("the address of the ledger cannot be read"), hint) from None
     if parts.scheme not in SCHEMES:
-        raise ConfigError(Message("the address of the ledger is none of PostgreSQL"), hint)
+        raise ConfigError(Message("the address of the ledger is not a PostgreSQL address"), hint)
     if parts.password is not None or any(name in _SECRET for name, _ in parse_qsl(parts.query)):
         raise ConfigError(
             Message("the address of the ledger holds a password"),

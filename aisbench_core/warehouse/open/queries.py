@@ -138,7 +138,7 @@ def _check_node(node: Mapping[str, Any], sql: str) -> None:
         schemas = [str(node.get(key) or "") for key in ("catalog_name", "schema_name")]
         if not _PLAIN_NAME.fullmatch(name) or any(map(_ENGINE.search, schemas)):
             raise QueryError(
-                Message("{name!r} is no table of the warehouse{position}", name=name, position=position),
+                Message("{name!r} is not a table of the warehouse{position}", name=name, position=position),
                 _HINTS["Permission"],
             )
 

@@ -55,13 +55,13 @@ def create(store: Store, target: Path, at: datetime, *, replace: bool) -> Snapsh
 def _check(store: Store, target: Path, replace: bool) -> None:
     if not target.parent.is_dir():
         raise ConfigError(
-            Message("{parent} is no folder", parent=target.parent), Message("make it, or name another file")
+            Message("{parent} is not a folder", parent=target.parent), Message("create it, or name another file")
         )
     if target.exists() and store.path and store.path.exists() and target.samefile(store.path):
         raise ConfigError(Message("{target} is the warehouse itself", target=target), Message("name another file"))
     if target.exists() and not replace:
         raise ConfigError(
-            Message("{target} is there already", target=target), Message("name another file, or say --replace")
+            Message("{target} already exists", target=target), Message("name another file, or add --replace")
         )
 
 
