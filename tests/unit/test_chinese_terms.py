@@ -55,12 +55,15 @@ DISCARDED = {
 }
 """The word of each noun, and a pattern of those that are not used for it."""
 
+TRANSLATED = ("aisbench_core/rulesets/*.yaml", "aisbench_core/diagnosing/rules/*.yaml", "workloads/*/workload.yaml")
+"""Files with texts in both languages."""
+
 
 def chinese_texts() -> Iterator[str]:
-    """The catalogue's texts, and those of rulesets and workloads."""
+    """The catalogue's texts, and those of rulesets, rules of diagnosis and workloads; titles are others'."""
     yield from entries().values()
-    for file in [*HOME.glob("aisbench_core/rulesets/*.yaml"), *HOME.glob("workloads/*/workload.yaml")]:
-        yield from re.findall(r"^ *\w+_zh: (.*)$", file.read_text("utf-8"), re.M)
+    for file in (file for pattern in TRANSLATED for file in HOME.glob(pattern)):
+        yield from re.findall(r"^ *(?!title)\w+_zh: (.*)$", file.read_text("utf-8"), re.M)
 
 
 def test_a_noun_has_one_chinese_word() -> None:
