@@ -1,17 +1,21 @@
 """Budgets on pages: bars on Spending, the form for admins, and the decision on a held launch on its page."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from aisbench_core.messages import Message
 from aisbench_core.model import Budget, BudgetScope, ExpectedCost, Run, RunState, StoredBudget
 from aisbench_core.running.budgets.holds import admitted
 from aisbench_core.running.budgets.ledger import BudgetLedger
+from aisbench_core.running.budgets.series_holds import hold_series
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
+from tests.series_bench import SeriesBench
 
 
 def launched(ledger: Ledger, run_id: str, amount: float) -> Run:
@@ -122,3 +126,23 @@ def test_home_and_runs_say_that_a_launch_waits(open_page: OpenPage) -> None:
     assert "1 launch waits for approval" in texts(home)
     assert "Waiting for approval" in texts(runs)
     assert "this launch is expected to cost 30.00 CNY" in texts(runs)
+
+
+def test_a_series_that_waits_for_approval_is_declined_and_its_active_runs_continue(
+    open_page: OpenPage, data_dir: Path
+) -> None:
+    bench = SeriesBench.on(data_dir)
+    series = bench.launch(node_counts="2", repeats=2, hours_per_run=2)
+    active = bench.admit()
+    now = utc_now()
+    with bench.core.ledger.transaction() as con:
+        hold_series(con, series.series_id, Message("try again"), now, now + timedelta(days=1))
+    app = open_page("series", series=series.series_id)
+    assert "No further run of it is launched until it is approved: try again" in texts(app)
+
+    app.button(key="decline").click().run()
+    assert "Nothing more is launched. Runs that are already active continue." in texts(app)
+    app.button(key="decline-yes").click().run()
+
+    assert not bench.core.series.get(series.series_id).held
+    assert bench.admit() == active

@@ -1,15 +1,11 @@
 """Series on their page: planned with their cost, launched once, and looked at as a matrix."""
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.messages import Message
 from aisbench_core.model import RunState, Series, SeriesState
-from aisbench_core.running.budgets.series_holds import hold_series
-from aisbench_core.wiring import utc_now
 from tests.actors import named
 from tests.console.conftest import OpenPage, drawn, texts
 from tests.series_bench import SPEC, SeriesBench
@@ -144,25 +140,6 @@ def test_a_held_series_says_its_numbers_and_goes_on_with_more(open_page: OpenPag
     assert "needs about 4.8 node hours, and 4.8 of 5" in before
     assert bench.look(series).state is SeriesState.RUNNING
     assert bench.look(series).hours.budget == 10
-
-
-def test_a_series_that_waits_for_approval_is_declined_and_its_active_runs_continue(
-    open_page: OpenPage, bench: SeriesBench
-) -> None:
-    series = bench.launch(node_counts="2", repeats=2, hours_per_run=2)
-    active = bench.admit()
-    now = utc_now()
-    with bench.core.ledger.transaction() as con:
-        hold_series(con, series.series_id, Message("try again"), now, now + timedelta(days=1))
-    app = open_page("series", series=series.series_id)
-    assert "No further run of it is launched until it is approved: try again" in texts(app)
-
-    app.button(key="decline").click().run()
-    assert "Nothing more is launched. Runs that are already active continue." in texts(app)
-    app.button(key="decline-yes").click().run()
-
-    assert not bench.core.series.get(series.series_id).held
-    assert bench.admit() == active
 
 
 def test_the_list_shows_every_series_and_a_run_leads_back_to_its_own(open_page: OpenPage, bench: SeriesBench) -> None:

@@ -48,8 +48,8 @@ def show_series_approval(series: Series) -> None:
         reason = plain(t.message(series.held))
         st.warning(t("approval.series", who=plain(series.created_by), reason=reason), icon=":material/approval:")
         _show_buttons(series.series_id, ledger_answer(core().approvals.requesters, series.series_id))
-    question = t("approval.decline_series_question")
-    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline_series, question)
+    consequence = t("approval.decline_series_question")
+    DECLINING.show(t("approval.decline_title"), _decline, core().approvals.decline_series, consequence)
 
 
 def show_waiting_notice() -> None:
@@ -114,8 +114,8 @@ def _approve(subject: str) -> str:
     return t("approval.approved")
 
 
-def _decline(decide: Decision, question: str) -> None:
-    st.markdown(question)
+def _decline(decide: Decision, consequence: str) -> None:
+    st.markdown(consequence)
     st.text_input(t("approval.reason"), key=REASON, max_chars=REASON_LETTERS)
     st.button(
         t("approval.decline_yes"), key="decline-yes", type="primary", icon=":material/close:", on_click=_declined,
