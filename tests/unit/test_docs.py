@@ -126,7 +126,7 @@ def _range(limits: Mapping[str, float]) -> str:
     """`gt`, `ge` and `le` in words; no setting has a greatest value without a least one."""
     most = f"{limits['le']:g}" if "le" in limits else ""
     if "ge" in limits:
-        return f"{limits['ge']:g} to {most}"
+        return f"{limits['ge']:g} to {most}" if most else f"{limits['ge']:g} or more"
     return f"above {limits['gt']:g}" + (f", up to {most}" if most else "") if "gt" in limits else ""
 
 
