@@ -101,7 +101,8 @@ def doctor(profile: str, as_json: bool) -> None:
     """Check this machine and its connection to a region, and suggest fixes.
 
     Checks keys, libraries, proxy variables, host names (and prints missing lines for /etc/hosts), certificates, clocks,
-    and whether the region accepts the keys. All checks run at once, take at most 20 s and change nothing.
+    and whether the region accepts the keys. All checks run at once, take at most 20 s and change nothing, except that
+    with run_folders an object is written and deleted.
 
     Exits with 2 if a check fails, and with 0 if there are only warnings.
     """
