@@ -21,6 +21,7 @@ from email.parser import Parser
 from http.client import HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from filelock import FileLock, Timeout
@@ -74,7 +75,7 @@ def test_a_drop_in_belongs_to_a_unit_and_sets_what_there_is(file: Path) -> None:
     service = Unit(file)["Service"]
 
     assert file.parent.with_suffix("") in UNITS
-    assert set(service) <= {"Environment", "EnvironmentFile", "InaccessiblePaths"}
+    assert set(service) <= {"Environment", "EnvironmentFile", "InaccessiblePaths", "ReadOnlyPaths"}
     if "Environment" in service:
         name, value = service["Environment"].split("=")
         assert load_settings({name: value}).console_follows is False
@@ -329,6 +330,32 @@ def test_the_proxy_says_who_somebody_is_whatever_a_browser_sends(proxy: Proxy, t
     assert page["Host"] == NAME
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can start a server as another account")
+@pytest.mark.parametrize(("proxy", "account"), [(nginx, "www-data"), (caddy, "caddy")])
+def test_a_proxy_opens_its_secrets_as_its_own_account(proxy: Proxy, account: str) -> None:
+    """With the group and the modes that docs/deploy.md gives them, in a folder that is open as /etc/aisbench is."""
+
+    def as_packaged(folder: Path, port: int, backend: str) -> list[str]:
+        command = proxy(folder, port, backend)
+        for file in (folder / name for name in ("htpasswd", "caddy-people", "fullchain.pem", "key.pem")):
+            if file.exists():
+                shutil.chown(file, "root", "www-data")
+                file.chmod(0o640)
+        config = folder / "nginx.conf"
+        if config.exists():
+            config.write_text(config.read_text("utf-8").replace("user root;", f"user {account};"), "utf-8")
+            return command  # root starts it; its workers are the account
+        return ["setpriv", f"--reuid={account}", f"--regid={account}", "--init-groups", *command]
+
+    with TemporaryDirectory() as name, echo() as backend:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with running(as_packaged, folder, backend) as port:
+            assert Door(port)("/", {})[0] == 401
+            assert Door(port)("/runs", ANN)[0] == 200
+
+
 def test_the_image_is_rootless_with_a_read_only_root_and_a_health_check() -> None:
     text = (DEPLOY / "Containerfile").read_text("utf-8")
     last = text[text.rindex("FROM ") :]
@@ -353,18 +380,8 @@ def test_what_the_image_leaves_out_of_its_context_holds_data_and_keys() -> None:
 
 
 def test_what_is_installed_has_neither_history_nor_tests(tmp_path: Path) -> None:
-    git = [
-        "git",
-        "-C",
-        str(HOME),
-        "archive",
-        "--worktree-attributes",
-        "HEAD",
-        "app.py",
-        "aisbench_core",
-        "tests",
-        ".ci",
-    ]
+    names = ["app.py", "aisbench_core", "tests", ".ci"]
+    git = ["git", "-C", str(HOME), "archive", "--worktree-attributes", "HEAD", *names]
     archive = subprocess.run(git, capture_output=True, check=True).stdout
 
     subprocess.run(["tar", "--extract", "--directory", str(tmp_path)], input=archive, check=True)

@@ -1,6 +1,7 @@
-"""docs/deploy.md on a Debian that has only what it says: install, units, backup, restore, upgrade, keys."""
+"""docs/deploy.md on a Debian that has only what it says: install, units, backup, restore, upgrade, keys, proxy."""
 
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -20,9 +21,6 @@ AS_AISBENCH = (
     "cd /opt/aisbench && sudo -u aisbench AISBENCH_DATA_DIR=/var/lib/aisbench"
     " AISBENCH_SETTINGS=/etc/aisbench/aisbench.yaml .venv/bin/"
 )
-FROM_THE_ARCHIVE = (
-    "export PIP_NO_INDEX=1 PIP_FIND_LINKS=/opt/wheels\ntar --extract --file /opt/source/aisbench.tar --directory /opt"
-)
 MAIN_PROCESS = "systemctl show --property MainPID --value aisbench-"
 
 
@@ -32,11 +30,11 @@ def blocks(heading: str, language: str = "sh") -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", section, re.M | re.S)
 
 
-def install() -> list[str]:
-    """The commands of Install, with an archive in the place of a repository."""
-    commands = blocks("Install")[0].splitlines()
-    start = next(number for number, line in enumerate(commands) if line.startswith("git clone"))
-    return [*commands[:start], FROM_THE_ARCHIVE, *commands[start + 2 :]]
+def install() -> tuple[str, str]:
+    """The commands of Install before and after those that the section without a package index replaces."""
+    accounts, rest = blocks("Install")[0].split("git clone")
+    archive = "cd /opt/source\n" + blocks("Without a connection to a package index")[1]
+    return accounts, archive + rest.partition("cd /opt/aisbench\n")[2]
 
 
 @pytest.fixture
@@ -46,7 +44,7 @@ def machine(tmp_path: Path) -> Iterator[Debian]:
     wheels, source = machine.bring("wheels"), machine.bring("source")
     locks = [word for name in ("build", "run") for word in ("--requirement", f"requirements/{name}.lock")]
     checked(sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes", "--dest", str(wheels), *locks)
-    checked("git", "archive", "--prefix", "aisbench/", "--output", str(source / "aisbench.tar"), "HEAD")
+    checked("git", "archive", "--prefix", "aisbench/", "--output", str(source / "aisbench.tar.gz"), "HEAD")
     machine.boot()
     yield machine
     machine.stop()
@@ -83,12 +81,10 @@ def begin_region(machine: Debian) -> None:
 
 def test_a_server_is_installed_run_backed_up_restored_and_upgraded_as_the_page_says(machine: Debian) -> None:
     with campaign("docs/deploy.md on a Debian with systemd and no network", __file__) as row:
-        machine.run("\n".join(install()))
+        accounts, program = install()
+        machine.run(accounts + program)
         settings = blocks("Install", "yaml")[0] + "profile: lab\n"
         machine.run(f"cat > /etc/aisbench/aisbench.yaml <<'end'\n{settings}end\n")
-        machine.run(
-            "cp /opt/aisbench/deploy/systemd/*.service /opt/aisbench/deploy/systemd/*.timer /etc/systemd/system/"
-        )
         machine.run(blocks("Install")[1])
         wait_until_ready(machine)
         begin_region(machine)
@@ -106,20 +102,31 @@ def test_a_server_is_installed_run_backed_up_restored_and_upgraded_as_the_page_s
         wait_until_ready(machine)
         assert {run_id, killed} <= set(aisbench(machine, "runs").split())
 
-        upgrade = blocks("Upgrade and rollback")[0].splitlines()
-        place = next(number for number, line in enumerate(upgrade) if "fetch --tags" in line)
-        again = install()[install().index(FROM_THE_ARCHIVE) :]
-        machine.run("\n".join([*upgrade[:place], *again, *upgrade[place + 1 :]]))
+        stop, start = re.split(r"git -C .*fetch --tags.*\n", blocks("Upgrade and rollback")[0])
+        machine.run(stop + "cp -a /opt/aisbench.before /opt/aisbench; touch /opt/aisbench/second\n" + start)
+        machine.run(stop + program + start)
         wait_until_ready(machine)
         assert {run_id, killed} <= set(aisbench(machine, "runs").split())
+        machine.run("systemctl stop aisbench-console aisbench-follower\n" + rollback())
+        machine.run("test -e /opt/aisbench/second\nsystemctl start aisbench-follower aisbench-console")
+        wait_until_ready(machine)
 
         require_two_accounts_and_one_group(machine)
         require_keys_for_the_follower_alone(machine)
+        require_secrets_of_the_proxy_for_its_account(machine)
+        require_the_address_of_the_drop_in(machine)
         row.repetitions = "1"
         row.outcome = (
-            "installed, started, a run followed, the follower killed, backed up, restored, upgraded; with the drop-ins "
-            "the console has no keys"
+            "installed, started, a run followed, the follower killed, backed up, restored, upgraded twice, rolled "
+            "back; with the drop-ins the console has no keys and cannot change profiles"
         )
+
+
+def rollback() -> str:
+    """The command of the sentence about a rollback."""
+    commands: list[str] = re.findall(r"`(rm -rf /opt/aisbench && [^`]+)`", PAGE)
+    [command] = commands
+    return command
 
 
 def require_two_accounts_and_one_group(machine: Debian) -> None:
@@ -142,20 +149,64 @@ def wait_for(machine: Debian, run_id: str) -> str:
 
 
 def require_keys_for_the_follower_alone(machine: Debian) -> None:
-    """The two drop-ins: keys are in the follower's environment, and the console can open no file with keys."""
+    """The two drop-ins: keys are in the follower's environment, and the console neither reads nor redirects them."""
+    begin_region(machine)
     machine.run("""
+        cd /var/lib/aisbench
         install -m 0600 /dev/null /etc/aisbench/keys.env
-        printf 'AISBENCH_AK=CANARY\\nAISBENCH_SK=CANARY\\n' > /etc/aisbench/keys.env
-        install -m 0660 -o aisbench -g aisbench /dev/null /var/lib/aisbench/credentials.yaml
-        cp -r /opt/aisbench/deploy/systemd/*.d /etc/systemd/system/
-        systemctl daemon-reload
-        systemctl restart aisbench-follower aisbench-console
+        sed 's/^access_key: */AISBENCH_AK=/; s/^secret_key: */AISBENCH_SK=/' region-keys.yaml > /etc/aisbench/keys.env
+        rm region-keys.yaml && sed -i /credentials_file/d profiles/lab.yaml
+        install -m 0660 -o aisbench -g aisbench /dev/null credentials.yaml
     """)
+    install_drop_ins, with_keys = blocks("Keys for the follower only")
+    machine.run(install_drop_ins)
     wait_until_ready(machine)
-    inside = "nsenter --mount --target $({main}{unit}) sudo -u aisbench-{unit} cat /var/lib/aisbench/credentials.yaml"
-    assert machine.attempt(f"grep -q CANARY /proc/$({MAIN_PROCESS}follower)/environ").returncode == 0
-    assert machine.attempt(f"grep -q CANARY /proc/$({MAIN_PROCESS}console)/environ").returncode == 1
+    key = "$(sed -n s/AISBENCH_SK=//p /etc/aisbench/keys.env)"
+    assert machine.attempt(f"grep -qF -e {key} /proc/$({MAIN_PROCESS}follower)/environ").returncode == 0
+    assert machine.attempt(f"grep -qF -e {key} /proc/$({MAIN_PROCESS}console)/environ").returncode == 1
     others = f"sudo -u aisbench-console cat /proc/$({MAIN_PROCESS}follower)/environ"
     assert "Permission denied" in machine.attempt(others).stderr
-    assert machine.attempt(inside.format(main=MAIN_PROCESS, unit="follower")).returncode == 0
-    assert "Permission denied" in machine.attempt(inside.format(main=MAIN_PROCESS, unit="console")).stderr
+    assert within(machine, "follower", "cat credentials.yaml").returncode == 0
+    assert "Permission denied" in within(machine, "console", "cat credentials.yaml").stderr
+    for change in ("tee profiles/lab.yaml", "touch profiles/new.yaml", "mv profiles elsewhere"):
+        assert re.search("Read-only file system|busy", within(machine, "console", change).stderr), change
+    assert within(machine, "follower", "touch profiles/lab.yaml").returncode == 0
+
+    assert "no keys were found" in machine.attempt(f"{AS_AISBENCH}aisbench region flavors").stderr
+    assert "sandbox.cpu" in machine.run(with_keys)
+    launched = machine.run(with_keys.replace("region flavors", "run quickstart_digits")).split()[0]
+    assert "completed" in wait_for(machine, launched)
+
+
+def within(machine: Debian, unit: str, command: str) -> "subprocess.CompletedProcess[str]":
+    """A command in the data folder as a unit's account and with its file systems."""
+    enter = f"nsenter --mount --target $({MAIN_PROCESS}{unit}) sudo -u aisbench-{unit}"
+    return machine.attempt(f"{enter} sh -c 'cd /var/lib/aisbench && {command} < /dev/null'")
+
+
+def require_secrets_of_the_proxy_for_its_account(machine: Debian) -> None:
+    """The commands of the page, without the proxies: what they protect is read by their accounts, and by no other."""
+    script = blocks("The proxy")[0].replace(
+        "htpasswd -B -c /etc/aisbench/htpasswd ann", "echo > /etc/aisbench/htpasswd"
+    )
+    script = re.sub(r"^.*systemctl reload.*\n", "", script.replace("$(caddy hash-password)", "hash"), flags=re.M)
+    machine.run("useradd --system --user-group --groups www-data caddy")  # as Debian's package does
+    machine.run(script + "install -m 0640 -g www-data /dev/null /etc/aisbench/tls/key.pem")
+    for file in ("htpasswd", "caddy-people", "tls/key.pem"):
+        for account in ("www-data", "caddy"):
+            machine.run(f"sudo -u {account} cat /etc/aisbench/{file}")
+        refused = machine.attempt(f"sudo -u aisbench-console cat /etc/aisbench/{file}")
+        assert "Permission denied" in refused.stderr, file
+
+
+def require_the_address_of_the_drop_in(machine: Debian) -> None:
+    """The drop-in of a console behind HAProxy: it listens at its address, and nowhere else."""
+    [text] = blocks("Several consoles behind HAProxy", "ini")
+    [file] = re.findall(r"^# (\S+) on 10\.0\.0\.11$", text, re.M)
+    machine.run(f"cat > {file} <<'end'\n{text.replace('10.0.0.11', '127.0.0.2')}end\n")
+    machine.run("systemctl daemon-reload && systemctl restart aisbench-console")
+    until = time.monotonic() + 60
+    while machine.attempt("curl -sf http://127.0.0.2:8501/readyz").returncode:
+        assert time.monotonic() < until, machine.attempt("journalctl -u aisbench-console --no-pager | tail").stdout
+        time.sleep(0.5)
+    assert machine.attempt("curl -s http://127.0.0.1:8501/readyz").returncode == 7  # nobody listens
