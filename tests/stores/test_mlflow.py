@@ -290,7 +290,7 @@ def test_a_file_that_is_there_is_written_over_only_when_asked(tmp_path: Path) ->
     export, file = MlflowExport(reader(warehouse.location)), tmp_path / "out.db"
     file.write_text("mine")
 
-    with pytest.raises(ConfigError, match="there already"):
+    with pytest.raises(ConfigError, match="already exists"):
         export.export(QUERY, file)
     with pytest.raises(ConfigError, match="cannot be written"):
         export.export(QUERY, tmp_path / "missing" / "out.db")

@@ -71,8 +71,8 @@ def test_an_estimate_of_hours_is_no_time_limit(bench: SeriesBench) -> None:
     too_long = bench.launch(SPEC.model_copy(update={"auto_stop_hours": 4}), repeats=1, hours_per_run=0.0001)
     short = bench.launch(ONE_HOUR_AT_MOST, repeats=3, hours_per_run=24)
 
-    assert "what this costs is not known (it has no time limit, which is auto_stop_hours)" in str(unlimited.held)
-    assert "this costs about 50.00 CNY" in str(too_long.held)
+    assert "the cost of this launch is unknown (no time limit is set (auto_stop_hours))" in str(unlimited.held)
+    assert "this launch is expected to cost 50.00 CNY" in str(too_long.held)
     assert short.held == ""
     assert reserved(bench) == [3 * ONE_HOUR]
     assert {run.series_id for run in bench.admit()} == {short.series_id}

@@ -82,11 +82,11 @@ def test_nothing_that_is_there_is_written_over_unasked(tmp_path: Path) -> None:
     file = tmp_path / "there.duckdb"
     file.write_text("mine")
 
-    with pytest.raises(ConfigError, match="there already"):
+    with pytest.raises(ConfigError, match="already exists"):
         warehouse.snapshot(file, a.T0)
     with pytest.raises(ConfigError, match="the warehouse itself"):
         warehouse.snapshot(tmp_path / "warehouse.duckdb", a.T0, replace=True)
-    with pytest.raises(ConfigError, match="no folder"):
+    with pytest.raises(ConfigError, match="not a folder"):
         warehouse.snapshot(tmp_path / "missing" / "file.duckdb", a.T0)
 
     assert file.read_text() == "mine"
