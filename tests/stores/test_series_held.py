@@ -126,7 +126,7 @@ def test_nobody_but_an_admin_approves_cells_that_one_has_run_again(bench: Series
     bench.core.series.rerun(series.series_id, LEAD)
     assert bench.look(series).state is SeriesState.HELD
 
-    with pytest.raises(NotAllowed, match="lena may not approve a launch of lena"):
+    with pytest.raises(NotAllowed, match="lena may not approve a launch of their own"):
         bench.core.approvals.approve_series(series.series_id, LEAD)
 
     assert bench.admit() == []
