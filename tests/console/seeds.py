@@ -60,7 +60,8 @@ def spend(data_dir: Path) -> None:
     now = datetime.now(UTC)
 
     def launch(run_id: str, cost: float) -> None:
-        asked = _run(run_id, RunState.PREPARING, 0, created_at=now, started_at=None, version=0, job_id="", **PRICE)
+        nothing_done: dict[str, Any] = {"code_sha256": "", "submitted_at": None, "job_id": "", "started_at": None}
+        asked = _run(run_id, RunState.PREPARING, 0, created_at=now, version=0, **nothing_done, **PRICE)
         expected = ExpectedCost(cost, "CNY", "")
         core.ledger.add(asked, check=lambda con, one: admitted(con, one, expected, now + timedelta(days=7)))
 
