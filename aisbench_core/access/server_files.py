@@ -26,7 +26,7 @@ def closed_files(spec: RunSpec, actor: Actor, open_folders: Sequence[Path]) -> l
     return [
         Finding("files.closed", Level.ERROR, field, _closed(field), hint)
         for field, path in _paths(spec)
-        if not _is_open(Path(os.path.expanduser(path)), open_folders)  # noqa: PTH111  # as in Subject.code_dir
+        if not _is_open(Path(os.path.expanduser(path)), open_folders)  # noqa: PTH111  # pathlib's raises for an unknown ~name
     ]
 
 

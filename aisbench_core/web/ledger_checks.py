@@ -67,5 +67,5 @@ def no_ledger() -> LedgerUnavailable:
     """What anybody may read: the cause can name hosts and accounts, and is in the log."""
     return LedgerUnavailable(
         Message("the console cannot read its ledger"),
-        Message("try again in a minute; an admin finds the cause in data/console.log"),
+        Message("try again in a minute; data/console.log on the server has the cause"),
     )

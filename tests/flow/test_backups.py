@@ -166,7 +166,7 @@ def with_damaged_ledger(file: Path, backup: Path) -> None:
         (cut, "cannot be restored"),
         (lambda file, _: archive_with(file, "ledger.sqlite3"), "it has no end"),
         (lambda file, _: archive_with(file, "../evil"), "it holds ../evil, which is not a file of a data folder"),
-        (lambda file, _: archive_with(file, "/tmp/evil"), "which is not a file of a data folder"),  # noqa: S108  # refused
+        (lambda file, _: archive_with(file, "/tmp/evil"), "which is not a file of a data folder"),  # noqa: S108  # the archive is refused
         (lambda file, _: archive_with(file, "runs", b"", tarfile.SYMTYPE), "it holds runs, which is not a file"),
         (with_damaged_ledger, "the ledger"),
     ],
