@@ -44,35 +44,48 @@ def start() -> None:
     go(HOME, {})
 
 
+def has_ended() -> bool:
+    """Whether the session has ended, which is shown then."""
+    with errors_shown():
+        choose_language(default_language())
+        if error := ended_session():
+            show_end(error)
+            return True
+    return False
+
+
+def show_page() -> None:
+    """The menu, and the page of the address."""
+    page = st.navigation(every_page(), position="hidden")
+    title_tab(page.title)
+    with st.sidebar:
+        show_search_button(page.url_path)
+        show_menu()
+        show_languages()
+        show_sessions_button()
+        with errors_shown():
+            show_processes()
+    with scripts():
+        install_row_keys()
+        install_table_keys()
+        install_named_zones()
+        install_way_back()
+    with loaded(page.url_path), errors_shown(), suppress(PageEnd):
+        # Before the page runs: the first thing that it stores would fail with an error that explains nothing.
+        if page.url_path in STORING:
+            require_writable(core().settings.data_dir)
+        show_read_only()
+        page.run()
+    with errors_shown():
+        show_search(page.url_path)
+        show_sessions()
+
+
 # An emoji, because Streamlit would fetch the Material icon of a page from another host for the browser's tab.
 st.set_page_config(page_icon="📊", layout="wide")
 install_layout()
 st.logo(Path(__file__).with_name("logo.svg"), size="large")
-with errors_shown():
-    choose_language(default_language())
-    if error := ended_session():
-        show_end(error)
-        st.stop()
-page = st.navigation(every_page(), position="hidden")
-title_tab(page.title)
-with st.sidebar:
-    show_search_button(page.url_path)
-    show_menu()
-    show_languages()
-    show_sessions_button()
-    with errors_shown():
-        show_processes()
-with scripts():
-    install_row_keys()
-    install_table_keys()
-    install_named_zones()
-    install_way_back()
-with loaded(page.url_path), errors_shown(), suppress(PageEnd):
-    # Before the page runs: the first thing that it stores would fail with an error that explains nothing.
-    if page.url_path in STORING:
-        require_writable(core().settings.data_dir)
-    show_read_only()
-    page.run()
-with errors_shown():
-    show_search(page.url_path)
-    show_sessions()
+# Not by `st.stop()`: only a script that ends makes Streamlit forget the fragments of the page, and what a late timer of
+# theirs drew would have no place any more, which leaves the browser blank.
+if not has_ended():
+    show_page()

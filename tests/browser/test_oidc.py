@@ -4,11 +4,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from aisbench_core.model import Role
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
+from pages._ui.shell.status import RESULTS_SECONDS, SECONDS
+from tests import records as a
 from tests.actors import TESTER
 from tests.browser import stories
 from tests.browser.conftest import QUICK
@@ -54,6 +56,34 @@ def console(
 def core(console: ConsoleProcess) -> Core:
     """The console's core in a shell of its machine."""
     return open_core(Settings(data_dir=console.data_dir))
+
+
+class SlowLine:
+    """The connection of a page, whose answers can be held back."""
+
+    def __init__(self) -> None:
+        self.is_held = False
+        self._held: list[str | bytes] = []
+        self._page: WebSocketRoute | None = None
+
+    def open(self, page: WebSocketRoute) -> None:
+        """Connect the page with its server."""
+        self._page, server = page, page.connect_to_server()
+        server.on_message(self._answer)
+
+    def release(self) -> None:
+        """Give the page what was held back, in its order."""
+        assert self._page
+        self.is_held = False
+        for message in self._held:
+            self._page.send(message)
+
+    def _answer(self, message: str | bytes) -> None:
+        assert self._page
+        if self.is_held:
+            self._held.append(message)
+        else:
+            self._page.send(message)
 
 
 def sign_in(visit: Visit, provider: OidcProvider, name: str, path: str = "/runs") -> None:
@@ -155,6 +185,30 @@ def test_after_signing_out_every_tab_is_out_and_the_provider_has_to_ask_again(
         visit.page.get_by_role("link", name="Sign in").click()
     provider.sign_in(visit.page, "subject-ann", again=True)  # a provider that knew her would have led on without asking
     visit.settle()
+
+
+def test_a_page_whose_session_has_ended_says_so_although_another_timer_has_fired(
+    console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
+) -> None:
+    core.warehouse.record(a.record("in-a-table"))
+    visit = window(console)
+    sign_in(visit, provider, "ann")
+    line = SlowLine()
+    visit.page.route_web_socket(re.compile("/_stcore/stream"), line.open)
+    visit.page.clock.install()
+    visit.open("/leaderboard?region=cn-north-9")
+    (session,) = [each for each in visit.page.context.cookies() if each["name"] == "aisbench_session"]
+
+    core.sign_ins.end(session["value"])
+    line.is_held = True
+    visit.page.clock.fast_forward(SECONDS * 1000)  # the menu's timer finds the session ended
+    visit.page.wait_for_timeout(2_000)
+    visit.page.clock.fast_forward(RESULTS_SECONDS * 1000)  # the page, which does not know it yet, asks for results
+    visit.page.wait_for_timeout(2_000)
+    line.release()
+
+    expect(visit.page.get_by_text("you are signed out")).to_be_visible()
+    assert visit.troubles() == []
 
 
 def test_a_person_ends_the_session_of_another_browser(
