@@ -25,6 +25,7 @@ PEOPLE = {
     for name, groups in {"vic": [], "eve": ["perf"], "max": [], "ann": []}.items()
 } | {"subject-impostor": {"preferred_username": "eve", "groups": []}}
 
+LOOK_MS = 50
 DEEP_LINK = "/leaderboard?lang=en&sort=duration"
 
 
@@ -61,15 +62,27 @@ def core(console: ConsoleProcess) -> Core:
 class SlowLine:
     """The connection of a page, whose answers can be held back."""
 
-    def __init__(self) -> None:
+    def __init__(self, browser: Page) -> None:
+        self._browser = browser
         self.is_held = False
         self._held: list[str | bytes] = []
+        self._asked: list[str | bytes] = []
         self._page: WebSocketRoute | None = None
+        self._server: WebSocketRoute | None = None
 
     def open(self, page: WebSocketRoute) -> None:
         """Connect the page with its server."""
-        self._page, server = page, page.connect_to_server()
-        server.on_message(self._answer)
+        self._page, self._server = page, page.connect_to_server()
+        page.on_message(self._ask)
+        self._server.on_message(self._answer)
+
+    def wait_for(self, text: bytes) -> None:
+        """Wait until an answer with this text is held back."""
+        for _ in range(stories.OUT_MS // LOOK_MS):
+            if any(text in message for message in self._held if isinstance(message, bytes)):
+                return
+            self._browser.wait_for_timeout(LOOK_MS)
+        raise AssertionError(f"no answer with {text!r}")
 
     def release(self) -> None:
         """Give the page what was held back, in its order."""
@@ -77,6 +90,14 @@ class SlowLine:
         self.is_held = False
         for message in self._held:
             self._page.send(message)
+
+    def _ask(self, message: str | bytes) -> None:
+        """Pass a request on. While answers are held back, a timer asks once, however often it is due."""
+        assert self._server
+        if self.is_held and message in self._asked:
+            return
+        self._asked += [message] if self.is_held else []
+        self._server.send(message)
 
     def _answer(self, message: str | bytes) -> None:
         assert self._page
@@ -193,7 +214,7 @@ def test_a_page_whose_session_has_ended_says_so_although_another_timer_has_fired
     core.warehouse.record(a.record("in-a-table"))
     visit = window(console)
     sign_in(visit, provider, "ann")
-    line = SlowLine()
+    line = SlowLine(visit.page)
     visit.page.route_web_socket(re.compile("/_stcore/stream"), line.open)
     visit.page.clock.install()
     visit.open("/leaderboard?region=cn-north-9")
@@ -202,9 +223,9 @@ def test_a_page_whose_session_has_ended_says_so_although_another_timer_has_fired
     core.sign_ins.end(session["value"])
     line.is_held = True
     visit.page.clock.fast_forward(SECONDS * 1000)  # the menu's timer finds the session ended
-    visit.page.wait_for_timeout(2_000)
+    line.wait_for(b"you are signed out")
     visit.page.clock.fast_forward(RESULTS_SECONDS * 1000)  # the page, which does not know it yet, asks for results
-    visit.page.wait_for_timeout(2_000)
+    visit.page.wait_for_timeout(2_000)  # whether that is answered or not
     line.release()
 
     expect(visit.page.get_by_text("you are signed out")).to_be_visible()
