@@ -130,17 +130,18 @@ class Ledger:
         offset: int = 0,
         sort: RunSort = RunSort.LAUNCHED,
         descending: bool = True,
+        workload: str = "",
     ) -> list[Run]:
-        """One page of runs, newest first by default.
+        """One page of runs, newest first by default; of one workload, if it is named.
 
         `text` is searched in id, given name, workload, job's name, creator and more."""
         if states is not None and not states:
             return []
         order = _order(sort, descending)
         if sort is RunSort.LAUNCHED and descending:
-            query, values = _newest(states, text, limit + offset)
+            query, values = _newest(states, text, limit + offset, workload)
         else:
-            where, values = _filter(states, text)
+            where, values = _filter(states, text, workload)
             query = f"select run_id from runs where {where} {order}"  # noqa: S608  # `where` holds only ? marks
         sql = f"select * from runs where run_id in ({query} limit ? offset ?) {order}"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.rows(sql, [*values, limit, offset])]
@@ -351,12 +352,12 @@ def as_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _newest(states: Collection[RunState] | None, text: str, most: int) -> tuple[str, list[Any]]:
+def _newest(states: Collection[RunState] | None, text: str, most: int, workload: str) -> tuple[str, list[Any]]:
     """SQL for the ids of the newest runs, without its limit.
 
     Queries the newest of each state, because for several states at once SQLite sorts the whole history; and ids only,
     which a covering index holds, until the page's runs are known."""
-    filters = [_filter(None, text)] if states is None else [_filter([state], text) for state in states]
+    filters = [_filter(each, text, workload) for each in ([None] if states is None else [[state] for state in states])]
     order = _order(RunSort.LAUNCHED, descending=True)
     parts = [
         f"select * from (select run_id, created_at from runs where {where} {order} limit ?) as newest"  # noqa: S608  # `where` holds only ? marks
@@ -373,11 +374,14 @@ def _order(sort: RunSort, descending: bool) -> str:
     return f"order by {sort} {'desc' if descending else 'asc'} nulls last, created_at desc, run_id desc"
 
 
-def _filter(states: Collection[RunState] | None, text: str) -> tuple[str, list[Any]]:
+def _filter(states: Collection[RunState] | None, text: str, workload: str = "") -> tuple[str, list[Any]]:
     where, values = ["1 = 1"], list[Any]()
     if states is not None:
         where.append(f"state in {marks(states)}")
         values += sorted(states)
+    if workload:
+        where.append("workload = ?")
+        values.append(workload)
     if text:
         where.append(
             "(instr(lower(run_id || ' ' || job_name || ' ' || workload || ' ' || created_by || ' ' || profile"

@@ -141,6 +141,18 @@ def test_pages_are_newest_first_and_leave_nothing_out(ledger: Ledger) -> None:
     assert ledger.count([]) == 0
 
 
+def test_a_page_of_one_workload_has_no_run_that_only_mentions_it(ledger: Ledger) -> None:
+    first, other = run("r-1").spec.workload, replace(run("r-2", minutes=1), spec=a.spec(workload="another"))
+    ledger.add(run("r-1"))
+    ledger.add(replace(other, created_by=first))
+    ledger.add(run("r-3", RunState.FAILED, minutes=2))
+
+    assert ids(ledger.page(workload=first)) == ["r-3", "r-1"]
+    assert ids(ledger.page(TERMINAL, workload=first, sort=RunSort.WORKLOAD)) == ["r-3"]
+    assert ids(ledger.page(workload="another", limit=1)) == ["r-2"]
+    assert ledger.page(workload="anoth") == []
+
+
 def test_active_runs_come_oldest_first(ledger: Ledger) -> None:
     for number, state in enumerate(RunState):
         ledger.add(run(f"r-{number}", state, minutes=-number))

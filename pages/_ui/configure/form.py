@@ -264,7 +264,7 @@ def _recovery(form: Form) -> None:
 
 def _resumed(form: Form) -> None:
     """A choice of the newest runs of the workload that have ended, and of the one that the draft names."""
-    ended = core().ledger.page(TERMINAL, text=form.spec.workload, limit=MAX_RESUMABLE)
+    ended = core().ledger.page(TERMINAL, workload=form.spec.workload, limit=MAX_RESUMABLE)
     titles = {"": t("configure.from_start")}
     resumable = [run for run in ended if run.job_id]
     titles |= {run_id: plain(title) for run_id, title in cards.run_titles(resumable).items()}
