@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -59,17 +59,19 @@ class Health:
 class HealthChecks:
     """Checks of this console and of the regions that it uses.
 
-    `check_folders` writes, reads and deletes an object where run folders are published."""
+    `check_folders` writes, reads and deletes an object where run folders are published. `check_warehouse` asks the
+    catalogue of a team's warehouse."""
 
     settings: Settings
     connect: Connect
     ledger: Ledger
     clock: Clock
     check_folders: Callable[[], object] | None = None
+    check_warehouse: Callable[[], object] | None = None
 
     def check(self, profile: str = "") -> Health:
         """Send a cheap request to both services of a profile, try to publish, and measure what is stored."""
-        services = (*self.services(profile), *self._run_folders())
+        services = (*self.services(profile), *self._shared_stores())
         read_only = is_read_only(self.settings.data_dir)
         try:
             shared = tuple(self.shared())
@@ -86,10 +88,12 @@ class HealthChecks:
         """Send a cheap request to both services of a profile."""
         return _services(profile or self.settings.profile, self.connect)
 
-    def _run_folders(self) -> tuple[ServiceHealth, ...]:
-        """Whether files of runs can be published, where they are."""
-        check = self.check_folders
-        return (_probe("run folders", self.settings.run_folders, check),) if check else ()
+    def _shared_stores(self) -> Iterator[ServiceHealth]:
+        """Whether files of runs can be published, where they are, and whether a team's warehouse answers."""
+        if self.check_folders:
+            yield _probe("run folders", self.settings.run_folders, self.check_folders)
+        if self.check_warehouse:
+            yield _probe("warehouse", "", self.check_warehouse)
 
     def sizes(self, runs: int | None = None) -> StoredSizes:
         """What is stored; `runs`: their number, if it is known."""

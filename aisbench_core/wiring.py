@@ -110,7 +110,8 @@ class Core:
         self.region_files = RegionFiles(interactive)
         self.folders = folders = run_folders(settings, ledger, interactive)
         check_folders = folders.check if folders.are_published else None
-        self.health = HealthChecks(settings, interactive, ledger, clock, check_folders)
+        check_warehouse = warehouse.revision if settings.has_team_warehouse else None
+        self.health = HealthChecks(settings, interactive, ledger, clock, check_folders, check_warehouse)
         self.doctor = Doctor(
             settings,
             interactive,

@@ -68,6 +68,11 @@ class PostgresServer:
         process.wait()
         (self._data / "postmaster.pid").unlink(missing_ok=True)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it was not ended."""
+        return self._process is not None
+
     def stop(self) -> None:
         """End it and leave nothing behind."""
         if self._process is not None:

@@ -148,8 +148,7 @@ class ApiServer:
 
     async def _readiness(self, _: Request) -> Response:
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._probes, lambda: health.require_ready(self._open_core()))
-        return JSONResponse({"status": "ready"})
+        return JSONResponse(await loop.run_in_executor(self._probes, lambda: health.readiness(self._open_core())))
 
     async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from aisbench_core.cli.core import actor, invocation, open_core
 from aisbench_core.cli.exit_codes import HELD, INTERRUPTED, RUN_FAILED
 from aisbench_core.cli.job_text import explanation_text
 from aisbench_core.cli.options import Group, command
+from aisbench_core.errors import AisbenchError, LedgerUnavailable
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from aisbench_core.wiring import Core
 
 STOPPING = (signal.SIGTERM, signal.SIGINT)
+RETRY_SECONDS = 1.0
 POLL_SECONDS = 0.25  # reads the local ledger only, never the cloud
 
 
@@ -33,17 +35,54 @@ def follow(quiet: bool) -> None:
     """Run a follower until interrupted: it uploads, submits, monitors and collects all runs.
 
     One follower is active, and others wait to take over; with a ledger in PostgreSQL, followers share the profiles.
+    While PostgreSQL does not answer, it says why, waits, and goes on by itself.
     Stop it with Ctrl-C or SIGTERM: no run is lost, and the next follower continues.
     """
     core = open_core(writing=True)
-    core.ledger.last_beat()  # fail on a damaged ledger now; the follower would wait for a repaired one
     stop = _stop_on_signals()
     message = (lambda _: None) if quiet else display.message
-    message(_active_follower(core) or "following all runs; press Ctrl-C to stop")
-    core.following.follower(stop).run_forever(stop)
+    # Fail on a damaged ledger now; the follower would wait for a repaired one.
+    active = _await(lambda: _active_follower(core), LedgerUnavailable, "waiting for the ledger", stop)
+    message(active or "following all runs; press Ctrl-C to stop")
+    with _warehouse_reported(core, stop):
+        core.following.follower(stop).run_forever(stop)
     for number in STOPPING:  # while it exits, Python puts back the default, which would kill this process
         signal.signal(number, signal.SIG_IGN)
     message("stopped following; runs continue in the cloud, and the next follower picks them up")
+
+
+@contextmanager
+def _warehouse_reported(core: "Core", stop: threading.Event) -> Iterator[None]:
+    """Say on stderr if a team's warehouse does not answer now, and when it does: runs are followed meanwhile."""
+    if not core.settings.has_team_warehouse:
+        yield
+        return
+    outage = "results are stored once the warehouse answers"
+    thread = threading.Thread(target=_await, args=(core.warehouse.revision, AisbenchError, outage, stop))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()  # to end the process inside DuckDB would crash it
+
+
+def _await(answer: Callable[[], str], passing: type[AisbenchError], outage: str, stop: threading.Event) -> str:
+    """The answer; until there is one, each error that may pass is printed once. Empty if `stop` is set meanwhile."""
+    last_error = ""
+    while not stop.is_set():
+        try:
+            answered = answer()
+        except passing as error:
+            if str(error) != last_error:
+                display.message(f"{outage}: {error}")
+            last_error = str(error)
+        else:
+            if last_error:
+                display.message("PostgreSQL answers; going on")
+            return answered
+        stop.wait(RETRY_SECONDS)
+    return ""
 
 
 def _stop_on_signals() -> threading.Event:

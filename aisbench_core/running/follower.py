@@ -15,7 +15,7 @@ from time import monotonic
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import Connect
-from aisbench_core.errors import AisbenchError, DamagedLedger
+from aisbench_core.errors import AisbenchError, DamagedLedger, LedgerUnavailable
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Message
 from aisbench_core.model import Clock, Run, RunRecord
@@ -75,8 +75,8 @@ class Following:
 
     def follower(self, leaving: threading.Event | None = None) -> "Follower":
         """A follower of all runs. `leaving`: set it to let a long upload end early."""
-        # A damaged ledger admits no launch, so no folder is left over; the next follower clears them.
-        with suppress(DamagedLedger):
+        # A ledger that cannot be read admits no launch; the next follower clears what killed ones left.
+        with suppress(DamagedLedger, LedgerUnavailable):
             self.launches.clear()
         return Follower(self, leaving or threading.Event())
 

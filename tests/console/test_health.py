@@ -79,3 +79,19 @@ def test_followers_that_share_the_profiles_are_listed_with_theirs(open_page: Ope
     assert "ann@host1 (process 1) follows: lab, lab2" in page
     assert "ann@host2 (process 2) follows: no active runs" in page
     assert "host3" not in page
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "cannot be used"), ("zh", "无法使用")])
+def test_a_team_whose_postgresql_does_not_answer_is_told(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, language: str, said: str
+) -> None:
+    monkeypatch.setenv("AISBENCH_LEDGER", "postgresql://bench@127.0.0.1:9/bench")
+    monkeypatch.setenv("AISBENCH_WAREHOUSE", "ducklake:postgres:host=127.0.0.1 port=9 user=bench dbname=bench")
+    monkeypatch.setenv("AISBENCH_WAREHOUSE_DATA", "s3://bucket/bench")
+
+    app = open_page("health", lang=language)
+
+    assert not app.exception
+    refused = [error.value for error in app.error if said in error.value]
+    assert [error for error in refused if "postgresql://bench@127.0.0.1:9/bench" in error.replace("\\", "")]
+    assert [error for error in refused if "ducklake" in error]

@@ -1,5 +1,6 @@
 """A ledger in PostgreSQL in the life of a server: what checks, backups and programs say of it, and the way back."""
 
+import subprocess
 import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
@@ -7,6 +8,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import yaml
 
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.stores.address import ledger_address
@@ -34,8 +36,8 @@ def url(postgres: PostgresServer, shell: CommandLine, monkeypatch: pytest.Monkey
         postgres.drop(database)
 
 
-def readiness(server: ApiProcess) -> int:
-    connection = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
+def readiness(address: str) -> int:
+    connection = HTTPConnection(urlsplit(address).netloc, timeout=30)
     connection.request("GET", "/readyz")
     status = connection.getresponse().status
     connection.close()
@@ -44,13 +46,13 @@ def readiness(server: ApiProcess) -> int:
 
 def test_a_server_is_ready_while_its_ledger_answers(shell: CommandLine, url: str, postgres: PostgresServer) -> None:
     server = ApiProcess(shell.data_dir, ledger=url, ledger_password=PASSWORD)
-    ready = readiness(server)
+    ready = readiness(server.url)
 
     postgres.kill()
-    away = readiness(server)
+    away = readiness(server.url)
     postgres.resume()
 
-    assert (ready, away, readiness(server)) == (200, 503, 200)
+    assert (ready, away, readiness(server.url)) == (200, 503, 200)
     assert "Traceback" not in server.stop()
 
 
@@ -105,3 +107,90 @@ def test_pages_of_many_threads_take_few_connections(url: str, postgres: Postgres
     query = "select count(*) from pg_stat_activity where datname = 'team'"
     while postgres.sql(query) != ["1"]:
         assert time.monotonic() < deadline, postgres.sql(query)
+
+
+# --- PostgreSQL is away when they start -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def away(postgres: PostgresServer, url: str) -> Iterator[str]:
+    """The ledger's address, while its PostgreSQL does not answer; a test may resume it."""
+    postgres.kill()
+    yield url
+    if not postgres.is_running:
+        postgres.resume()
+
+
+@pytest.fixture
+def started(shell: CommandLine) -> Iterator[CommandLine]:
+    yield shell
+    shell.end()
+
+
+def next_line(process: "subprocess.Popen[str]") -> str:
+    assert process.stderr is not None
+    return process.stderr.readline()
+
+
+def wait_until_followed(url: str) -> None:
+    deadline = time.monotonic() + 60
+    ledger = Ledger(ledger_address(url, lambda: PASSWORD))
+    while ledger.last_beat() is None:
+        assert time.monotonic() < deadline
+    assert ledger.last_beat()
+
+
+def test_a_follower_waits_for_its_ledger_and_goes_on(started: CommandLine, away: str, postgres: PostgresServer) -> None:
+    follower = started.start("follow", "--quiet")
+    waiting = next_line(follower)
+
+    postgres.resume()
+
+    assert waiting.startswith("waiting for the ledger: ")
+    assert "Connection refused" in waiting
+    assert next_line(follower) == "PostgreSQL answers; going on\n"
+    wait_until_followed(away)
+    follower.terminate()
+    assert follower.wait(60) == 0
+
+
+def test_a_server_waits_for_its_ledger_and_goes_on(started: CommandLine, away: str, postgres: PostgresServer) -> None:
+    server = started.start("serve", "--port", "0")
+    assert server.stdout is not None
+    address = server.stdout.readline().removeprefix("AISBench console: ").strip()
+    refused = readiness(address)
+
+    postgres.resume()
+
+    assert (refused, readiness(address)) == (503, 200)
+    wait_until_followed(away)
+    server.terminate()
+    assert "waiting for the ledger: " in server.communicate(timeout=60)[1]
+    assert server.returncode == 0
+
+
+def test_a_wrong_password_is_said_and_can_be_corrected_while_a_follower_waits(started: CommandLine, url: str) -> None:
+    del started.environment[PASSWORD_VARIABLE]
+    keys = started.data_dir / "credentials.yaml"
+    keys.write_text("ledger: {password: wrong}", "utf-8")
+    keys.chmod(0o600)
+    started.environment |= {"AISBENCH_LEDGER_PASSWORD": ""}
+    follower = started.start("follow", "--quiet")
+    waiting = next_line(follower)
+
+    keys.write_text(yaml.safe_dump({"ledger": {"password": PASSWORD}}), "utf-8")
+
+    assert "password authentication failed" in waiting
+    assert next_line(follower) == "PostgreSQL answers; going on\n"
+    wait_until_followed(url)
+
+
+def test_an_address_that_no_waiting_makes_right_ends_the_follower(started: CommandLine) -> None:
+    started.environment["AISBENCH_LEDGER"] = "postgresql://bench@127.0.0.1:no/bench"
+
+    follower = started.start("follow")
+
+    stderr = follower.communicate(timeout=60)[1]
+    assert follower.returncode == 2
+    assert 'invalid integer value "no" for connection option "port"' in stderr
+    assert "correct the setting `ledger`" in stderr

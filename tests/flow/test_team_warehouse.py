@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.api.health import readiness
 from aisbench_core.model import RunState
 from aisbench_core.wiring import open_core
 from tests.flow.command_line import CommandLine
@@ -112,3 +113,38 @@ def test_a_run_is_recorded_once_postgresql_is_back(
     assert open_core(bench.core.settings).warehouse.run(run.run_id) is not None
     assert not bench.core.settings.warehouse_path.exists()
     assert bench.core.health.check().sizes.warehouse is None
+
+
+def test_a_follower_says_that_the_warehouse_is_away_when_it_starts(
+    shell: CommandLine, place: TeamWarehouse, postgres: PostgresServer
+) -> None:
+    name = f"ducklake:postgres:{place.address}"
+    shell.environment |= {"AISBENCH_WAREHOUSE": name, "AISBENCH_WAREHOUSE_DATA": place.data_path}
+    shell.environment["AISBENCH_WAREHOUSE_PASSWORD"] = PASSWORD
+    postgres.kill()
+    try:
+        follower = shell.start("follow", "--quiet")
+        assert follower.stderr is not None
+        waiting = follower.stderr.readline()
+    finally:
+        postgres.resume()
+
+    assert waiting.startswith("results are stored once the warehouse answers: ")
+    assert "Connection refused" in waiting
+    assert follower.stderr.readline() == "PostgreSQL answers; going on\n"
+    follower.terminate()
+    assert follower.wait(60) == 0
+
+
+def test_health_and_readiness_say_that_the_warehouse_is_away(bench: Bench, postgres: PostgresServer) -> None:
+    postgres.kill()
+    try:
+        away = readiness(bench.core)
+        (service,) = [one for one in bench.core.health.check().services if one.name == "warehouse"]
+    finally:
+        postgres.resume()
+
+    assert away == {"status": "ready", "warehouse": "unavailable"}
+    assert not service.ok
+    assert "check that PostgreSQL runs" in str(service.sentence)
+    assert readiness(bench.core) == {"status": "ready", "warehouse": "available"}

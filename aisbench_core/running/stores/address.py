@@ -25,7 +25,7 @@ class LedgerAddress:
 
 def ledger_address(url: str, password: Callable[[], str]) -> LedgerAddress:
     """The address in the settings. Raises ConfigError, which never repeats what may be a password."""
-    hint = Message("write it as postgresql://user@host/dbname")
+    hint = Message("write the setting `ledger` (AISBENCH_LEDGER) as postgresql://user@host/dbname")
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -4,6 +4,7 @@ Writers take turns, as SQLite's do: a transaction begins with a lock that Postgr
 does nothing for a minute. So what a transaction reads is what it changes, numbers follow each other without gaps, and
 no transaction has to be repeated. Readers wait for nobody."""
 
+import re
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,6 +42,8 @@ except ImportError as error:
 BUSY_SECONDS = 30
 # A writer that does nothing for so long is frozen, and must not hold up all others.
 FROZEN_SECONDS = 60
+# What libpq says of an address before it connects: waiting does not help.
+_INVALID_OPTION = re.compile(r"connection is bad: invalid |bad value for ")
 # Connections that wait for their next use, in each process.
 MOST_IDLE = 8
 
@@ -183,7 +186,10 @@ def connect(address: LedgerAddress) -> PostgresConnection:
     try:
         named = psycopg.conninfo.conninfo_to_dict(address.url)
     except psycopg.ProgrammingError:  # its message repeats the address
-        raise ConfigError(Message("the address of the ledger cannot be read by PostgreSQL's client")) from None
+        raise ConfigError(
+            Message("the address of the ledger cannot be read by PostgreSQL's client"),
+            Message("correct the setting `ledger` (AISBENCH_LEDGER)"),
+        ) from None
     secret = address.password()
     options = _DEFAULTS | {name: str(value) for name, value in named.items()} | ({"password": secret} if secret else {})
     con = psycopg.connect(
@@ -251,6 +257,11 @@ def refusals(address: LedgerAddress) -> Iterator[None]:
         reason = verbatim((str(error) or type(error).__name__).splitlines()[0])
         if isinstance(error, psycopg.errors.LockNotAvailable):
             raise LedgerUnavailable(Message("the ledger is in use by other processes"), Message("try again")) from error
+        if _INVALID_OPTION.match(reason):
+            raise ConfigError(
+                Message("the address of the ledger cannot be used: {reason}", reason=reason),
+                Message("correct the setting `ledger` (AISBENCH_LEDGER)"),
+            ) from None
         passing = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.errors.ReadOnlySqlTransaction)
         kind = LedgerUnavailable if isinstance(error, passing) else AisbenchError
         raise kind(

@@ -105,7 +105,8 @@ def show_sizes(health: Health) -> None:
     try:
         results = sum(region.runs for region in cached(core().warehouse.regions))
     except AisbenchError as error:
-        show_sentence(error)
+        if not core().settings.has_team_warehouse:  # a team's has a line among the services
+            show_sentence(error)
     figures = {
         t("health.runs"): number(health.sizes.runs),
         t("health.results"): number(results),
