@@ -14,12 +14,14 @@ NAME = "bench.example.com"
 PASSWORD = "a-password-of-ann"
 
 
-def haproxy_command(folder: Path, port: int, backends: Sequence[str], host: str = NAME) -> list[str]:
+def haproxy_command(folder: Path, port: int, backends: Sequence[str], host: str = NAME, plain: int = 0) -> list[str]:
     """The command of an HAProxy with that file; its certificate is fullchain.pem of the folder."""
     text = re.sub(r"^    (user haproxy|group) .*\n", "", FILE.read_text("utf-8"), flags=re.MULTILINE)
     text = text.replace("log /dev/log local0", "log stdout format raw local0")
-    text = text.replace("bind :80", f"bind 127.0.0.1:{free_port()}").replace("bind :443", f"bind 127.0.0.1:{port}")
+    text = text.replace("bind :80", f"bind 127.0.0.1:{plain or free_port()}")
+    text = text.replace("bind :443", f"bind 127.0.0.1:{port}")
     text = text.replace("/etc/aisbench/tls/haproxy.pem", str(folder / "fullchain.pem")).replace(NAME, host)
+    text = text.replace("gt 60 }", "gt 60000 }")  # tests knock more often than anybody
     text = re.sub(r"user ann password .*", f"user ann insecure-password {PASSWORD}", text)
     servers = "".join(
         f"    server console-{number} {backend.removeprefix('http://')} cookie console-{number}\n"

@@ -23,6 +23,11 @@ OPEN_ENDPOINTS = re.compile(r"health|host-config|stream|upload_file/[0-9a-f-]{36
 
 # The API: a token opens it, and never a cookie, so that no foreign page can send a request with a visitor's rights.
 PROGRAM_PATHS = re.compile(r"/api/v1/.*|/metrics|/healthz|/readyz", re.DOTALL)
+# What a proxy may take for them, and so pass on without a sign-in: whom it names there is whoever somebody typed.
+LIKE_PROGRAM_PATHS = re.compile(r"/(api|metrics|healthz|readyz).*", re.DOTALL | re.IGNORECASE)
+
+# A proxy resolves these before it decides whether somebody has to sign in, and passes on what was sent.
+UNRESOLVED = re.compile(r"//|/\.\.?(/|\Z)|[\x00-\x1f\x7f\\]")
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -32,7 +37,7 @@ NO_SUCH_NAME = (
 NOT_ALLOWED = f"The console has no sign-in, and serves only this machine unless {SETTING} is set."
 OTHER_PAGE = "Only pages of the console itself may do this."
 CLOSED = "Not found."
-NO_PATH = "The request must name a path that begins with /."
+NO_PATH = "The request must name a path that begins with /, without //, . and .. in it."
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,10 @@ class FrontDoor:
             return 404, CLOSED
         if scope["type"] == "http" and PROGRAM_PATHS.fullmatch(scope["path"]):
             return None
+        if UNRESOLVED.search(scope["path"]):
+            return 400, NO_PATH
+        if LIKE_PROGRAM_PATHS.fullmatch(scope["path"]):
+            return 404, CLOSED
         if scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS:
             scheme = "https" if scope["scheme"] in ("https", "wss") else "http"
             if len(origins) != 1 or not self.names.is_own_page(origins[0], scheme, hosts[0]):

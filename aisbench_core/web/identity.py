@@ -27,11 +27,15 @@ from aisbench_core.web.plain_page import answer_later
 from aisbench_core.web.refusing import Refusal, address_of, refuse
 
 HEALTH = "/_stcore/health"
-"""Answered without sign-in: it only says "ok". Programs come before, with tokens, which the API checks itself."""
 
 NOT_THE_PROXY = "The console answers only through its proxy (trusted_proxies in docs/settings.md)."
 NO_NAME = "The proxy sent no user name: sign in there."
 REVOKED = "Your access to this console was revoked. Ask an admin."
+
+
+def is_health(scope: Scope) -> bool:
+    """Whether a request is answered without sign-in, as the answer only says "ok". Those of programs come before."""
+    return bool(scope["type"] == "http" and scope["path"] == HEALTH)
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ class IdentityMiddleware:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse or pass a request; a web socket is refused before it is accepted."""
         identity = self._identity
-        if scope["type"] not in ("http", "websocket") or identity is None or scope["path"] == HEALTH:
+        if scope["type"] not in ("http", "websocket") or identity is None or is_health(scope):
             await self._app(scope, receive, send)
             return
         try:

@@ -14,7 +14,7 @@ from aisbench_core.logs.archive import archive, parts
 from aisbench_core.logs.reading import size_of
 
 ALL = "all"
-PATH = re.compile(r"/run-logs/(?P<run>[A-Za-z0-9-]{1,80})/(?P<node>[0-9]{1,6}|all)\Z")
+PATH = re.compile(r"/run-logs/(?P<run>[A-Za-z0-9-]{1,80})/(?P<node>[0-9]{1,6}|all)")
 
 LogFiles = Callable[[str], Mapping[int, Path]]
 """The log of each node of a run. Raises RunNotFound."""
@@ -32,8 +32,8 @@ class LogDownloadMiddleware:
         return self._open()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """`…/run-logs/<run>/<node>`, or `all` for an archive."""
-        wanted = PATH.search(scope["path"]) if scope["type"] == "http" and scope["method"] == "GET" else None
+        """`/run-logs/<run>/<node>`, or `all` for an archive."""
+        wanted = PATH.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "GET" else None
         if wanted is None:
             await self._app(scope, receive, send)
             return

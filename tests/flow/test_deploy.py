@@ -1,25 +1,18 @@
 """The files of deploy/: units as systemd reads them, and proxies that people and programs come through to a console."""
 
-import base64
 import configparser
-import getpass
 import os
 import re
 import shlex
 import shutil
-import socket
-import ssl
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterator
 from email.parser import Parser
-from http.client import HTTPSConnection
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,14 +20,16 @@ import pytest
 from filelock import FileLock, Timeout
 
 from aisbench_core.cli import main
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings, load_settings
+from tests import records as a
 from tests.browser.console_process import ConsoleProcess
-from tests.contract.certificates import self_signed
-from tests.haproxy import NAME, PASSWORD, haproxy_command
+from tests.haproxy import NAME
 from tests.ports import free_port
+from tests.proxies import ANN, DEPLOY, SOCKET, Door, Proxy, basic, caddy, echo, haproxy, nginx, running
 from tests.source_tree import HOME
 
-DEPLOY = HOME / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 MOST_EXPOSED = 30
 """Of 100, by `systemd-analyze security`; a unit without any hardening has 96."""
@@ -158,112 +153,6 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
     console.stop()
 
 
-def program(name: str) -> str:
-    """The path of a proxy; Debian has some where only root looks."""
-    found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
-    assert found, f"install {name}: make does it as root (Debian: apt-get install {name})"
-    return found
-
-
-def nginx(folder: Path, port: int, backend: str) -> list[str]:
-    """The command of an nginx with the file of deploy/, on a free port and with files of this folder."""
-    (folder / "htpasswd").write_text(f"ann:{{PLAIN}}{PASSWORD}\n", "utf-8")
-    text = (DEPLOY / "nginx.conf").read_text("utf-8").replace("/etc/aisbench/tls", str(folder))
-    text = re.sub(r"^\s*listen \[::\].*\n", "", text.replace("/etc/aisbench", str(folder)), flags=re.M)
-    text = text.replace("listen 80;", f"listen 127.0.0.1:{free_port()};").replace(
-        "listen 443", f"listen 127.0.0.1:{port}"
-    )
-    process = f"user {getpass.getuser()}; daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
-    paths = "".join(
-        f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    config = folder / "nginx.conf"
-    config.write_text(
-        process + "http { access_log off;\n" + paths + text.replace("http://127.0.0.1:8501", backend) + "}\n", "utf-8"
-    )
-    return [program("nginx"), "-c", str(config), "-e", str(folder / "error.log")]
-
-
-def caddy(folder: Path, port: int, backend: str) -> list[str]:
-    """The same for Caddy."""
-    hashed = subprocess.run(
-        [program("caddy"), "hash-password", "--plaintext", PASSWORD], capture_output=True, text=True, check=True
-    )
-    (folder / "caddy-people").write_text(f"ann {hashed.stdout}", "utf-8")
-    text = (DEPLOY / "Caddyfile").read_text("utf-8").replace("/etc/aisbench/tls", str(folder))
-    text = text.replace("/etc/aisbench", str(folder)).replace("127.0.0.1:8501", backend.removeprefix("http://"))
-    options = "{\n\tadmin off\n\tauto_https disable_redirects\n\tstorage file_system " + str(folder) + "\n}\n"
-    config = folder / "Caddyfile"
-    config.write_text(options + text.replace(f"\n{NAME} {{", f"\n{NAME}:{port} {{\n\tbind 127.0.0.1"), "utf-8")
-    return [program("caddy"), "run", "--adapter", "caddyfile", "--config", str(config)]
-
-
-def haproxy(folder: Path, port: int, backend: str) -> list[str]:
-    """The same for HAProxy, before one console."""
-    return haproxy_command(folder, port, [backend])
-
-
-Proxy = Callable[[Path, int, str], list[str]]
-
-
-@contextmanager
-def running(proxy: Proxy, folder: Path, backend: str) -> Iterator[int]:
-    """The port of a proxy before a server."""
-    pem = self_signed(folder, datetime.now(UTC) + timedelta(days=1))
-    for name in ("fullchain.pem", "key.pem"):
-        (folder / name).write_text(pem.read_text("utf-8"), "utf-8")
-    port = free_port()
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(proxy(folder, port, backend), stdout=log, stderr=log)
-        try:
-            _wait_for(port, process, folder)
-            yield port
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def _wait_for(port: int, process: "subprocess.Popen[bytes]", folder: Path) -> None:
-    deadline = time.monotonic() + 60
-    while True:
-        assert process.poll() is None, (folder / "log").read_text("utf-8")
-        assert time.monotonic() < deadline
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-
-
-class Door:
-    """Requests to the proxy, as to the name that is in its certificate's place."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._tls = ssl.create_default_context()
-        self._tls.check_hostname, self._tls.verify_mode = False, ssl.CERT_NONE  # a test's own certificate
-
-    def __call__(self, path: str, headers: Mapping[str, str]) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and content of the answer."""
-        raw = socket.create_connection(("127.0.0.1", self._port), 30)
-        connection = HTTPSConnection(NAME, timeout=30, context=self._tls)
-        connection.sock = self._tls.wrap_socket(raw, server_hostname=NAME)
-        connection.request("GET", path, headers={"Host": NAME, **headers})
-        reply = connection.getresponse()
-        status, found = reply.status, {name.lower(): value for name, value in reply.getheaders()}
-        content = b"" if status == 101 else reply.read()
-        connection.close()
-        return status, found, content
-
-
-ANN = {"Authorization": "Basic " + base64.b64encode(f"ann:{PASSWORD}".encode()).decode()}
-SOCKET = {
-    "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": base64.b64encode(b"0123456789abcdef").decode(),
-}  # fmt: skip
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("proxy", [nginx, caddy, haproxy])
 def test_people_come_with_a_password_and_web_sockets_and_programs_with_a_token(
@@ -289,31 +178,6 @@ def test_people_come_with_a_password_and_web_sockets_and_programs_with_a_token(
     assert health[0] == 200
 
 
-@contextmanager
-def echo() -> Iterator[str]:
-    """The address of a server that answers with the headers of the request."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # http.server looks for this name
-            content = str(self.headers).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("proxy", [nginx, caddy, haproxy])
 def test_the_proxy_says_who_somebody_is_whatever_a_browser_sends(proxy: Proxy, tmp_path: Path) -> None:
@@ -328,6 +192,104 @@ def test_the_proxy_says_who_somebody_is_whatever_a_browser_sends(proxy: Proxy, t
     assert {page["X-Forwarded-Groups"], program["X-Forwarded-Groups"], program["X-Forwarded-User"]} <= {None, ""}
     assert (page["Authorization"] or "", program["Authorization"]) == ("", "Bearer token")
     assert page["Host"] == NAME
+
+
+RUN = "r20260101-000000-abcdef"
+LOG = f"run-logs/{RUN}/0"
+OPEN = ("api", "api/v1", "metrics", "healthz", "readyz")
+"""Where no password is asked for, and what is around it."""
+
+
+ODD = r"""
+/{open}/{closed}         /{open}x/{closed}           /{open}./{closed}         /{open};/{closed}      /{UPPER}/{closed}
+//{open}//{closed}       /./{open}/{closed}          /{open}/../{closed}       /{open}/../../{closed}
+/{open};/../{closed}     /{open}/%2e%2e/{closed}     /{open}/%2E%2E/%2e./{closed}  /{open}%2f..%2f{closed}
+/{open}/..;/{closed}     /{open}/.../{closed}        /{open}%0a/{closed}       /{open}\..\{closed}
+/{open}%3f/{closed}   /{open}%23/../{closed}   /{open}%00/{closed}         /{closed}/../../../{open}/x
+/{closed}/%2e%2e/%2e%2e/%2e%2e/{open}                /{closed};/../{open}/x
+/{closed}   //{closed}   /{closed}%0a   /x/../{closed}   /%61pi/v1/{closed}   /api%2Fv1%2F{closed}
+"""
+"""Addresses of something closed that look as if they lay at an open prefix: to a proxy, or to the console."""
+
+FORGED = {"X-Forwarded-User": "boss", "X-Forwarded-Groups": "admins"}
+NOBODY, WRONG, UNKNOWN = FORGED, FORGED | basic("ann", "wrong"), FORGED | basic("nosuch", "WRONG")
+
+
+def knocks(closed: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Paths, each once, with headers of people who have no right to it."""
+    texts = (each.format(open=name, UPPER=name.upper(), closed=closed) for each in ODD.split() for name in OPEN)
+    for path in dict.fromkeys(texts):
+        yield path, NOBODY
+        yield path, WRONG
+    for name in ("api", "api/v1"):  # few, as Caddy takes its time with names that it does not know
+        yield f"/{name}/{closed}", UNKNOWN
+
+
+REFUSED = (400, 401, 403, 404)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proxy", [nginx, caddy, haproxy])
+def test_no_path_carries_a_name_that_was_not_verified(proxy: Proxy, tmp_path: Path) -> None:
+    with echo() as backend, running(proxy, tmp_path, backend) as port:
+        door = Door(port)
+        answers = [(path, door(path, headers)) for path, headers in knocks(LOG)]
+        known = Parser().parsestr(door(f"/{LOG}", ANN)[2].decode())
+
+    passed = [(path, Parser().parsestr(content.decode())) for path, (status, _, content) in answers if status == 200]
+    assert [path for path, sent in passed if sent["X-Forwarded-User"] or sent["X-Forwarded-Groups"]] == []
+    assert {status for _, (status, _, _) in answers} <= {200, *REFUSED}
+    assert f"/api/v1/{LOG}" in dict(passed)
+    assert known["X-Forwarded-User"] == "ann"
+
+
+@pytest.fixture(scope="module")
+def console_with_log(console: ConsoleProcess) -> ConsoleProcess:
+    """The console, with a run that has a log."""
+    Ledger(console.data_dir / "ledger.sqlite3").add(a.run(RUN))
+    log = RunFolder(console.data_dir / "runs" / RUN).log(0)
+    log.parent.mkdir(parents=True)
+    log.write_text("for people only", "utf-8")
+    return console
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proxy", [nginx, caddy, haproxy])
+def test_nobody_reads_anything_around_what_is_open_to_programs(
+    proxy: Proxy, console_with_log: ConsoleProcess, tmp_path: Path
+) -> None:
+    with running(proxy, tmp_path, console_with_log.url) as port:
+        door = Door(port)
+
+        own = door(f"/{LOG}", ANN)
+        files = [(path, door(path, headers)[0]) for path, headers in knocks(LOG)]
+        page = SOCKET | {"Origin": f"https://{NAME}"}
+        live = [(path, door(path, headers | page)[0]) for path, headers in knocks("_stcore/stream")]
+
+    assert (own[0], own[2]) == (200, b"for people only")
+    assert [(path, status) for path, status in files + live if status not in REFUSED] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("proxy", [nginx, caddy, haproxy])
+def test_pages_are_redirected_to_https_and_programs_are_refused_without_it(proxy: Proxy, tmp_path: Path) -> None:
+    plain = free_port()
+    with echo() as backend, running(partial(proxy, plain=plain), tmp_path, backend):
+        page = _without_tls(plain, "/runs")
+        programs = [_without_tls(plain, path)[0] for path in ("/api/v1/runs", "/metrics")]
+
+    assert page == (301, f"https://{NAME}/runs")
+    assert programs == [403, 403]
+
+
+def _without_tls(port: int, path: str) -> tuple[int, str | None]:
+    """Status and target of the answer."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", path, headers={"Host": NAME, "Authorization": "Bearer token"})
+    reply = connection.getresponse()
+    reply.read()
+    connection.close()
+    return reply.status, reply.getheader("Location")
 
 
 @pytest.mark.slow

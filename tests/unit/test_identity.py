@@ -75,6 +75,7 @@ def status_of(asked: Scope, chosen: ProxyIdentity | None = None) -> int | None:
         (scope(PROXY, ("X-Forwarded-User", " bob ")), 403),
         (scope(ELSEWHERE, path=HEALTH), None),
         (scope(ELSEWHERE, path=f"{HEALTH}/more"), 403),
+        (scope(ELSEWHERE, path=HEALTH, kind="websocket"), 403),
         (scope(ELSEWHERE, path="/_stcore/stream", kind="websocket"), 403),
         (scope(ELSEWHERE, path="/_stcore/upload_file/a/b"), 403),
         (scope(ELSEWHERE, path="/tensorboard/token/"), 403),

@@ -53,7 +53,7 @@ def get(logs: Mapping[int, Path], path: str, method: str = "GET") -> tuple[int, 
 
 
 def test_a_log_is_sent_as_it_is_and_never_shown_by_the_browser(logs: dict[int, Path]) -> None:
-    status, headers, body = get(logs, f"/base/run-logs/{RUN}/0")
+    status, headers, body = get(logs, f"/run-logs/{RUN}/0")
 
     assert status == 200
     assert body == logs[0].read_bytes()
@@ -78,6 +78,8 @@ def test_an_archive_holds_the_logs_of_all_nodes(logs: dict[int, Path]) -> None:
         ("/run-logs/nobody/0", 404),
         (f"/run-logs/{RUN}/../../ledger.sqlite3", 418),
         (f"/run-logs/{RUN}/0/", 418),
+        (f"/api/run-logs/{RUN}/0", 418),
+        (f"//run-logs/{RUN}/0", 418),
         (f"/run-logs/{RUN}/0\n", 418),
         ("/live", 418),
     ],

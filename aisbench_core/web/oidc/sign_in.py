@@ -27,7 +27,7 @@ from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import AisbenchError, DamagedLedger, LedgerUnavailable, SignedOut, SignInFailed
 from aisbench_core.messages import Message
 from aisbench_core.settings import Settings
-from aisbench_core.web.identity import HEALTH, REVOKED
+from aisbench_core.web.identity import REVOKED, is_health
 from aisbench_core.web.ledger_checks import LedgerCheck, no_ledger
 from aisbench_core.web.oidc.account import account_of
 from aisbench_core.web.oidc.attempt import MOST_SECONDS, Attempts, SignInAttempt, own_page
@@ -187,7 +187,7 @@ class SignInMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer or pass a request; a web socket is refused before it is accepted."""
-        if scope["type"] not in ("http", "websocket") or self._door is None or scope["path"] == HEALTH:
+        if scope["type"] not in ("http", "websocket") or self._door is None or is_health(scope):
             await self._app(scope, receive, send)
             return
         request = HTTPConnection(scope)
