@@ -170,6 +170,7 @@ class Settings(Frozen):
     look_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Time-out while a user waits.")] = 8.0
 
     ledger_path = _DataPath("ledger.sqlite3")  # the run ledger (SQLite)
+    audit_heads_path = _DataPath("audit-heads.json")  # the newest entry of the audit that this console has seen
     series_dir = _DataPath("series")  # one file for each series, with its plan
     runs_dir = _DataPath("runs")  # one folder per run: everything that the warehouse can be rebuilt from
     merged_dir = _DataPath("taken")  # runs that were merged from other warehouses

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from aisbench_core.access.guard import record_with
 from aisbench_core.access.operations import Operations
 from aisbench_core.accounts.audit import Audit
+from aisbench_core.accounts.audit_heads import AuditHeads
 from aisbench_core.accounts.identities import Identities
 from aisbench_core.accounts.open_sessions import OpenSessions
 from aisbench_core.accounts.people import People
@@ -94,7 +95,8 @@ class Core:
         self.clock = clock
         self.ledger = ledger
         self.watches = WatchLedger(ledger)
-        self.audit = Audit(ledger, settings.keep_audit_days, clock)
+        heads = AuditHeads(settings.audit_heads_path, settings.ledger)
+        self.audit = Audit(ledger, settings.keep_audit_days, clock, heads)
         self.people = People(ledger, clock)
         self.sign_in_audit = SignInAudit(self.audit.record, clock)
         self.sessions = Sessions(settings, self.people, clock, self.sign_in_audit)
@@ -159,7 +161,7 @@ class Core:
         self.run_names = RunNames(workloads, self.annotations)
         self.reader = reader(warehouse.location)
         self.storage = Storage(settings, warehouse, self.files, plans)
-        self.backups = Backups(settings, warehouse, clock)
+        self.backups = Backups(settings, ledger, warehouse, clock)
         self.ledger_copies = LedgerCopies(settings, clock)
         self.folder_publishing = FolderPublishing(folders)
         self.rulesets = Rulesets(settings.rulesets_dir)

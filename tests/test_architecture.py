@@ -208,7 +208,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/backups": (
-        *("aisbench_core.accounts.audit", "aisbench_core.backups", "aisbench_core.warehouse"),
+        *("aisbench_core.accounts", "aisbench_core.backups", "aisbench_core.warehouse"),
         *(f"aisbench_core.running.{name}" for name in ("ledger", "ledger_file", "ledger_schema", "stores")),
         *BELOW,
     ),

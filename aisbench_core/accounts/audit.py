@@ -1,12 +1,13 @@
 """The audit in the ledger's file: entries are appended, chained by hashes, and read with filters."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 from aisbench_core.access import permitted
 from aisbench_core.access.audit_entry import Act, ActOutcome, AuditEntry, excerpt
+from aisbench_core.accounts.audit_heads import AuditHead, AuditHeads
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, WayIn
@@ -26,6 +27,10 @@ class AuditChanged(AisbenchError):
     """Entries of the audit were changed, removed or added by something else than the core."""
 
 
+class AuditCut(AuditChanged):
+    """The audit lacks an entry that was in it."""
+
+
 @dataclass(frozen=True, slots=True)
 class AuditQuery:
     """Filters; empty ones let everything through. `change` and `object` are matched by their beginning."""
@@ -41,26 +46,57 @@ class AuditQuery:
 
 @dataclass(frozen=True, slots=True)
 class AuditCheck:
-    """A verified chain: its number of entries and its last hash. Noted elsewhere, that proves that none is missing."""
+    """A verified chain: its number of entries, its last hash, and the number of that entry, which counts those that
+    retention removed, too. Noted elsewhere, number and hash prove that none is missing."""
 
     entries: int
     last_hash: str
+    last_number: int = 0
 
 
 class Audit:
     """Who changed what. Threads and processes may share it."""
 
-    def __init__(self, ledger: Ledger, keep_days: int, clock: Clock) -> None:
-        """`keep_days`: 0 keeps entries for ever."""
+    def __init__(self, ledger: Ledger, keep_days: int, clock: Clock, heads: AuditHeads) -> None:
+        """`keep_days`: 0 keeps entries for ever. `heads`: where the newest entry is noted outside of the ledger."""
         self._ledger = ledger
         self._keep_days = keep_days
         self._clock = clock
+        self._heads = heads
 
     def record(self, act: Act) -> None:
         """Append an entry."""
         self._remove_old()
         with self._ledger.transaction() as con:
-            _append(con, act, self._clock())
+            head = self.append(con, [act])
+        self.remember(head)
+
+    def append(self, con: LedgerConnection, acts: Sequence[Act]) -> AuditHead | None:
+        """Append entries within a transaction; returns the head for `remember`, which is called after it.
+
+        None if the audit lacks the head that is noted: it stays noted, so that verifying finds what is missing."""
+        gap: AisbenchError | None
+        try:
+            noted = self._heads.read()
+            gap = self._gap(con, noted) if noted else None
+        except AisbenchError as error:
+            gap = error
+        last = None
+        for act in acts:
+            last = _append(con, act, self._clock())
+        if gap:
+            LOG.error("%s", gap)
+            return None
+        return last
+
+    def remember(self, head: AuditHead | None) -> None:
+        """Note the newest entry outside of the ledger. An error is logged: an older head is no false alarm."""
+        if head is None:
+            return
+        try:
+            self._heads.write(head)
+        except (AisbenchError, OSError) as error:
+            LOG.warning("the newest entry of the audit was not noted: %s", error)
 
     @permitted
     def entries(self, query: AuditQuery, actor: Actor, limit: int = 50, offset: int = 0) -> list[AuditEntry]:  # noqa: ARG002  # the guard's
@@ -76,10 +112,31 @@ class Audit:
         return int(self._ledger.rows(f"select count(*) from audit where {where}", values)[0][0])  # noqa: S608  # only ? marks
 
     @permitted
-    def verify(self, actor: Actor) -> AuditCheck:  # noqa: ARG002  # the guard's
-        """Compute every hash again. Raises AuditChanged with the first entry that differs."""
+    def verify(self, actor: Actor, noted: AuditHead | None = None) -> AuditCheck:  # noqa: ARG002  # the guard's
+        """Compute every hash again, and find the head that this console saw, and `noted`, which was stored elsewhere.
+
+        Raises AuditChanged with the first entry that differs, and AuditCut with what is missing."""
+        seen = self._heads.read()  # before the snapshot, which may be older than what others note meanwhile
         with self._ledger.snapshot() as con:
-            return verified(con)
+            check = verified(con)
+            for head in (seen, noted):
+                if head and (gap := self._gap(con, head)):
+                    raise gap
+            newest = newest_entry(con)
+        if newest and (seen is None or seen.number < newest.number):
+            self.remember(newest)
+        return check
+
+    def _gap(self, con: LedgerConnection, head: AuditHead) -> AuditCut | None:
+        """What is missing if the audit does not contain this head; None if it does, or retention has removed it."""
+        found = con.execute("select at, hash from audit where number = ?", [head.number]).fetchone()
+        if found and found["hash"] == head.hash:
+            return None
+        first, newest = (_entry_at(con, order) for order in ("asc", "desc"))
+        limit = self._clock() - timedelta(days=self._keep_days)
+        if first and head.number < first.number and self._keep_days and (head.at is None or head.at <= limit):
+            return None
+        return _cut(head, newest, self._heads)
 
     def _remove_old(self) -> None:
         """Remove entries that are older than the setting says. An error is logged, and the next entry still stored."""
@@ -114,21 +171,34 @@ def _expire(con: LedgerConnection, limit: datetime, now: datetime) -> None:
 
 def verified(con: LedgerConnection) -> AuditCheck:
     """Compute every hash of a ledger's audit again. Raises AuditChanged with the first entry that differs."""
-    count, last, removed = 0, "", _last_removed(con)
+    count, number, last, removed = 0, 0, "", _last_removed(con)
     for entry in _all(con):
         expected = last if count else removed
         if entry.previous != expected or not entry.is_intact:
             raise _changed(entry)
-        count, last = count + 1, entry.hash
-    return AuditCheck(count, last)
+        count, number, last = count + 1, entry.number, entry.hash
+    return AuditCheck(count, last, number)
 
 
-def _append(con: LedgerConnection, act: Act, at: datetime) -> None:
+def newest_entry(con: LedgerConnection) -> AuditHead | None:
+    """The head of a ledger's audit; None while it is empty."""
+    return _entry_at(con, "desc")
+
+
+def _entry_at(con: LedgerConnection, order: str) -> AuditHead | None:
+    """The first entry in this order of numbers."""
+    row = con.execute(f"select number, hash, at from audit order by number {order} limit 1").fetchone()  # noqa: S608  # asc or desc
+    return AuditHead(row["number"], row["hash"], as_time(row["at"])) if row else None
+
+
+def _append(con: LedgerConnection, act: Act, at: datetime) -> AuditHead:
     last = con.execute("select number, hash from audit order by number desc limit 1").fetchone()
     number, previous = (last["number"] + 1, last["hash"]) if last else (1, "")
     texts = {name: excerpt(text) for name, text in asdict(act).items()}
     entry = AuditEntry(number, as_time(as_text(at)), _act_of(texts), previous)
-    insert(con, "audit", _row_of(replace(entry, hash=entry.expected_hash())))
+    entry = replace(entry, hash=entry.expected_hash())
+    insert(con, "audit", _row_of(entry))
+    return AuditHead(entry.number, entry.hash, entry.at)
 
 
 def _last_removed(con: LedgerConnection) -> str:
@@ -148,6 +218,32 @@ def _changed(entry: AuditEntry) -> AuditChanged:
                 number=entry.number, at=f"{entry.at:%Y-%m-%d %H:%M:%S %Z}"),
         Message("compare it with a backup of the ledger; entries before it are as they were written"),
     )  # fmt: skip
+
+
+def _cut(head: AuditHead, newest: AuditHead | None, heads: AuditHeads) -> AuditCut:
+    """What is missing: everything after the newest entry, or, if the chain has got longer since, all up to the head."""
+    hint = Message(
+        "restore the ledger from a backup; if it was replaced on purpose, delete {file}",
+        file=heads.file,
+    )
+    at = f" ({head.at:%Y-%m-%d %H:%M:%S %Z})" if head.at else ""
+    if newest is None:
+        return AuditCut(Message("the audit is empty, but it had {number} entries{at}", number=head.number, at=at), hint)
+    if newest.number < head.number:
+        return AuditCut(
+            Message(
+                "the audit was cut: it ends with entry {last} of {since}; entries {first} to {number}{at} are missing",
+                last=newest.number, since=f"{newest.at:%Y-%m-%d %H:%M:%S %Z}", first=newest.number + 1,
+                number=head.number, at=at,
+            ),
+            hint,
+        )  # fmt: skip
+    return AuditCut(
+        Message(
+            "the audit was replaced: its entry {number} is not the one that was there{at}", number=head.number, at=at
+        ),
+        hint,
+    )
 
 
 def _row_of(entry: AuditEntry) -> dict[str, object]:

@@ -13,18 +13,22 @@ from datetime import datetime
 from pathlib import Path
 
 from aisbench_core.access import permitted
+from aisbench_core.accounts.audit import newest_entry
+from aisbench_core.accounts.audit_heads import AuditHead
 from aisbench_core.backups.manifest import MANIFEST, BackupManifest
 from aisbench_core.changes import log_change
 from aisbench_core.errors import ConfigError, full_disks_named
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock
 from aisbench_core.private_files import FILE_MODE, draft_of, sync
+from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_file import copy_database
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 
 # What others write anew, belongs to a running process, or is a region that is only played.
-_EXCLUDED = frozenset({"sandbox", "uploads", "README.md"})
+# The noted heads may be newer than the ledger's copy: the manifest has the head of that.
+_EXCLUDED = frozenset({"sandbox", "uploads", "README.md", "audit-heads.json"})
 _EXCLUDED_SUFFIXES = (".lock", ".new")
 
 
@@ -33,6 +37,7 @@ class Backups:
     """Backups of this console."""
 
     settings: Settings
+    ledger: Ledger
     warehouse: Warehouse
     clock: Clock
 
@@ -72,13 +77,22 @@ class Backups:
                 tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive,
                 tempfile.TemporaryDirectory(prefix="aisbench-backup-", dir=draft.parent) as name,
             ):
+                head = None
                 for file in self._databases(Path(name)):
                     archive.add(file, file.name)
+                    if file.name == self.settings.ledger_path.name:
+                        head = _head_of(Ledger(file))
+                if self.settings.has_team_ledger:
+                    head = _head_of(self.ledger)
                 for file in self._files():
                     runs += _add(archive, file, self.settings.data_dir)
                 whole = not self.settings.has_team_warehouse
                 manifest = BackupManifest(
-                    created_at=now, runs=runs, with_warehouse=whole, with_ledger=not self.settings.has_team_ledger
+                    created_at=now,
+                    runs=runs,
+                    with_warehouse=whole,
+                    with_ledger=not self.settings.has_team_ledger,
+                    audit=head,
                 )
                 _add_text(archive, MANIFEST, manifest.model_dump_json(), now)
             out.flush()
@@ -103,6 +117,11 @@ class Backups:
         for entry in sorted(self.settings.data_dir.iterdir()):
             if not _is_excluded(entry):
                 yield from _below(entry)
+
+
+def _head_of(ledger: Ledger) -> AuditHead | None:
+    with ledger.connection() as con:
+        return newest_entry(con)
 
 
 def _below(entry: Path) -> Iterator[Path]:

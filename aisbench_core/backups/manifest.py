@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from aisbench_core.accounts.audit_heads import AuditHead
 from aisbench_core.model import Frozen
 
 MANIFEST = "aisbench-backup.json"
@@ -10,10 +11,12 @@ MANIFEST = "aisbench-backup.json"
 class BackupManifest(Frozen):
     """When a backup was made, and the number of recorded runs in it.
 
-    `with_ledger`, `with_warehouse`: whether it has them; a team's have backups of their own."""
+    `with_ledger`, `with_warehouse`: whether it has them; a team's have backups of their own. `audit`: the
+    newest entry of the audit in it; None if there was none, or in backups of earlier versions."""
 
     created_at: datetime
     runs: int
     with_warehouse: bool
     with_ledger: bool = True
+    audit: AuditHead | None = None
     format: int = 1

@@ -9,11 +9,13 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
+from aisbench_core.accounts.audit import newest_entry
+from aisbench_core.accounts.audit_heads import AuditHead, AuditHeads
 from aisbench_core.backups.manifest import MANIFEST, BackupManifest
 from aisbench_core.errors import ConfigError, full_disks_named
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.private_files import is_shared, make_private_folder, open_private, sync
-from aisbench_core.running.ledger_file import check_database
+from aisbench_core.running.ledger_file import check_database, opened
 from aisbench_core.settings import Settings
 
 
@@ -34,11 +36,23 @@ def restore(backup: Path, settings: Settings) -> BackupManifest:
             manifest = _unpacked(backup, draft)
             for database in draft.glob("*.sqlite3"):
                 check_database(database)
+            if manifest.with_ledger and manifest.audit:
+                _require_audit(draft / settings.ledger_path.name, manifest.audit, backup)
+                AuditHeads(draft / settings.audit_heads_path.name, "").write(manifest.audit)
             # The ledger comes last: without it nothing is followed, and nothing is taken for whole.
             for entry in sorted(draft.iterdir(), key=lambda entry: entry.name.startswith(settings.ledger_path.name)):
                 entry.rename(target / entry.name)
         sync(target)
     return manifest
+
+
+def _require_audit(ledger: Path, head: AuditHead, backup: Path) -> None:
+    """Refuse a ledger whose audit does not end as the manifest says."""
+    with opened(ledger) as con:
+        found = newest_entry(con)
+    if found != head:
+        why = Message("the audit in it does not end with entry {number}, as its manifest says", number=head.number)
+        raise _no_backup(backup, why)
 
 
 def _make(target: Path) -> None:

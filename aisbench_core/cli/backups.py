@@ -27,6 +27,8 @@ def backup(file: Path, replace: bool) -> None:
     """
     manifest = open_core(writing=True).backups.create(file.absolute(), actor(), replace=replace)
     click.echo(f"{file}: {_text(manifest)}")
+    if manifest.audit:
+        display.message(f"its audit ends with {manifest.audit}, which `aisbench audit --verify --head` looks for")
 
 
 @command()

@@ -8,7 +8,7 @@ from aisbench_core.messages import Message
 from aisbench_core.running.stores.connection import LedgerConnection
 
 # One more with every change of what follows; ledgers of 1 to 10 are of development versions.
-VERSION = 17
+VERSION = 18
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -162,6 +162,9 @@ class SqliteDialect:
         con.execute(f"create trigger audit_is_not_changed before update on audit {refusal}")
         oldest = "old.number > (select min(number) from audit)"
         con.execute(f"create trigger audit_is_not_thinned before delete on audit when {oldest} {refusal}")
+        # `insert or replace` deletes the row before without the triggers of a deletion.
+        existing = "new.number <= (select max(number) from audit)"
+        con.execute(f"create trigger audit_is_not_replaced before insert on audit when {existing} {refusal}")
 
 
 SQLITE = SqliteDialect()

@@ -52,3 +52,25 @@ def test_a_changed_audit_is_found(shell: CommandLine, tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert "the audit was changed: entry 1" in found.stderr
     assert json.loads(shell.type("audit", "--json").stdout)[0]["who"] == "somebody else"
+
+
+def test_an_audit_that_was_emptied_is_found_and_a_noted_entry_is_looked_for(shell: CommandLine, tmp_path: Path) -> None:
+    shell.answer("token", "create", "ci")
+    noted = shell.type("audit", "--verify").stdout.split()[-1]
+    found = shell.type("audit", "--verify", "--head", noted)
+    unknown = shell.type("audit", "--verify", "--head", f"9:{'0' * 64}")
+    nonsense = shell.type("audit", "--verify", "--head", "nine")
+    (ledger,) = tmp_path.rglob("ledger.sqlite3")
+    with closing(sqlite3.connect(ledger)) as con:
+        con.execute("drop trigger audit_is_not_thinned")
+        con.execute("delete from audit")
+        con.commit()
+
+    emptied = shell.type("audit", "--verify")
+
+    assert found.exit_code == 0, found.output
+    assert (unknown.exit_code, emptied.exit_code, nonsense.exit_code) == (1, 1, 2)
+    assert "entries 2 to 9 are missing" in unknown.stderr
+    assert "NUMBER:HASH" in nonsense.stderr
+    assert "the audit is empty, but it had 1 entries (20" in emptied.stderr
+    assert "audit-heads.json" in emptied.stderr

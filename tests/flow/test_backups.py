@@ -1,15 +1,18 @@
 """`aisbench backup` and `restore`: a console in use comes back whole, and its runs are followed to their end."""
 
 import io
+import re
 import sqlite3
 import tarfile
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from aisbench_core.model import RunState
+from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery
 from aisbench_core.wiring import Core, open_core
@@ -214,3 +217,43 @@ def test_a_data_folder_that_cannot_be_made_is_named_with_the_reason(shell: Comma
 
     assert result.exit_code == 2
     assert f"the data folder {no_folder}/data cannot be created: Not a directory" in result.stderr
+
+
+def test_a_backup_names_the_newest_entry_of_the_audit_and_the_restored_console_looks_for_it(
+    shell: CommandLine, tmp_path: Path
+) -> None:
+    backup = tmp_path / "backup.tar.gz"
+    shell.answer("token", "create", "ci")
+    made = shell.type("backup", str(backup))
+    noted = re.search(r"its audit ends with (1:[0-9a-f]{64})", made.stderr)
+    assert noted, made.output
+    assert shell.type("audit", "--verify", "--head", noted[1]).exit_code == 0
+
+    other = restored(shell, backup, tmp_path / "other")
+
+    assert other.type("audit", "--verify", "--head", noted[1]).exit_code == 0
+    with closing(sqlite3.connect(other.data_dir / "ledger.sqlite3")) as con:
+        con.execute("drop trigger audit_is_not_thinned")
+        con.execute("delete from audit")
+        con.commit()
+    assert "the audit is empty" in other.type("audit", "--verify").stderr
+
+
+def test_a_backup_whose_ledger_lacks_what_its_manifest_names_is_refused(shell: CommandLine, tmp_path: Path) -> None:
+    backup, forged = tmp_path / "backup.tar.gz", tmp_path / "forged.tar.gz"
+    shell.answer("token", "create", "ci")
+    assert shell.type("backup", str(backup)).exit_code == 0
+    empty = tmp_path / "empty.sqlite3"
+    assert Ledger(empty).count() == 0
+    with tarfile.open(backup) as source, tarfile.open(forged, "w:gz") as target:
+        for member in source:
+            if member.name == "ledger.sqlite3":
+                target.add(empty, member.name)
+            else:
+                target.addfile(member, source.extractfile(member))
+    shell.environment["AISBENCH_DATA_DIR"] = str(tmp_path / "other")
+
+    refused = shell.type("restore", str(forged))
+
+    assert refused.exit_code == 2
+    assert "the audit in it does not end with entry 1, as its manifest says" in refused.stderr

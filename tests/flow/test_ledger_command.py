@@ -9,6 +9,7 @@ import pytest
 
 from aisbench_core.access.audit_entry import Act, ActOutcome, AuditEntry
 from aisbench_core.accounts.audit import Audit
+from aisbench_core.accounts.audit_heads import AuditHeads
 from aisbench_core.model import Event, Level
 from aisbench_core.running.ledger import Ledger, as_text
 from aisbench_core.running.ledger_schema import TABLES
@@ -39,7 +40,7 @@ def ledger(shell: CommandLine) -> Ledger:
     """A ledger with something in many tables, and an audit of 600 entries."""
     ledger = Ledger(shell.data_dir / "ledger.sqlite3")
     fill(ledger)
-    audit = Audit(ledger, 0, lambda: a.T0)
+    audit = Audit(ledger, 0, lambda: a.T0, AuditHeads(shell.data_dir / "audit-heads.json", ""))
     for number in range(600):
         audit.record(Act("ann", "engineer", "console", "run.tag", f"run-{number}", ActOutcome.DONE, "old", "中文"))
     return ledger
@@ -62,8 +63,9 @@ def test_everything_is_in_the_copy_and_goes_on_there(shell: CommandLine, ledger:
     assert {table: rows(there, table) for table in TABLES} == before
     there.note(Event("r-1", a.T0, "console", Level.INFO, "in PostgreSQL"))
     assert there.events("r-1")[-1].message == "in PostgreSQL"
-    Audit(there, 0, lambda: a.T0).record(Act("ann", "lead", "cli", "run.stop", "r-1", ActOutcome.DONE))
-    assert Audit(there, 0, lambda: a.T0).verify(TESTER).entries == 601
+    audit = Audit(there, 0, lambda: a.T0, AuditHeads(shell.data_dir / "audit-heads.json", url))
+    audit.record(Act("ann", "lead", "cli", "run.stop", "r-1", ActOutcome.DONE))
+    assert audit.verify(TESTER).entries == 601
     shell.environment["AISBENCH_LEDGER"] = url
     listed = shell.type("runs")
     assert listed.exit_code == 0, listed.output

@@ -1,5 +1,6 @@
 """`aisbench audit`: who changed what, and who signed in."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from aisbench_core.cli.options import command, output_option
 
 if TYPE_CHECKING:
     from aisbench_core.access.audit_entry import AuditEntry
+    from aisbench_core.accounts.audit_heads import AuditHead
 
 MOST_ENTRIES = 1_000_000
 
@@ -33,10 +35,14 @@ WAYS = ("console", "cli", "api", "follower")
 @click.option("--limit", type=click.IntRange(1, MOST_ENTRIES), default=50, show_default=True, help="Entries to list.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @output_option
-@click.option("--verify", is_flag=True, help="Compute every hash again instead, and print the last one.")
+@click.option(
+    "--verify", is_flag=True, help="Verify every hash instead, and that no entry is missing; print the last entry."
+)
+@click.option("--head", metavar="NUMBER:HASH", help="With --verify: require this entry, noted or exported earlier.")
 def audit(
     who: str, change: str, subject: str, via: str | None, outcome: str | None, since: datetime | None,
-    until: datetime | None, limit: int, as_csv: bool, output: Path | None, verify: bool, as_json: bool,
+    until: datetime | None, limit: int, as_csv: bool, output: Path | None, verify: bool, head: str | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """List who changed what and who signed in, the newest first.
 
@@ -46,10 +52,13 @@ def audit(
     from aisbench_core.accounts.audit import AuditQuery
     from aisbench_core.accounts.audit_table import flat, to_csv
 
+    if head and not verify:
+        raise click.UsageError("--head needs --verify")
     core = open_core(writing=False)
     if verify:
-        check = core.audit.verify(actor())
-        text = f"entries verified: {check.entries:,}; last hash: {check.last_hash or 'none'}"
+        check = core.audit.verify(actor(), _head_of(head) if head else None)
+        last = f"{check.last_number}:{check.last_hash}" if check.entries else "none"
+        text = f"entries verified: {check.entries:,}; last entry: {last}"
         display.result(display.as_dict(check), as_json, lambda: text)
         return
     query = AuditQuery(who, change, subject, via or "", outcome or "", _aware(since), _aware(until))
@@ -74,6 +83,17 @@ COLUMNS: "display.Columns[AuditEntry]" = {
     "outcome": lambda one: one.act.outcome,
     "detail": lambda one: display.clipped(one.act.detail, 80),
 }
+
+
+def _head_of(text: str) -> "AuditHead":
+    from aisbench_core.accounts.audit_heads import AuditHead
+
+    number, _, sha256 = text.partition(":")
+    if not (number.isdecimal() and re.fullmatch("[0-9a-f]{64}", sha256)):
+        raise click.BadParameter(
+            f"{text!r} is not NUMBER:HASH, as --verify prints it: a number, and 64 hex digits", param_hint="--head"
+        )
+    return AuditHead(int(number), sha256)
 
 
 def _aware(local: datetime | None) -> datetime | None:

@@ -77,3 +77,7 @@ class PostgresDialect:
                 f"create trigger audit_is_not_{name} before {event} on audit for each row"
                 f" execute function audit_{name}()"
             )
+        con.execute(
+            "create trigger audit_is_not_emptied before truncate on audit for each statement"
+            " execute function audit_changed()"
+        )
