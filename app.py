@@ -26,6 +26,7 @@ from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_
 from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
 from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, open_door
 from aisbench_core.web.security_headers import SecurityHeaders
+from aisbench_core.web.slow_readers import SlowReaders
 from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
 from aisbench_core.web.tls import require_tls
 from aisbench_core.web.uploads import UploadMiddleware, UploadStore
@@ -111,6 +112,7 @@ app = st.App(
     "pages/_ui/entry.py",
     lifespan=lifespan,
     middleware=[
+        Middleware(SlowReaders),
         Middleware(PublicScheme, public=public_origin),
         Middleware(SecurityHeaders),
         Middleware(FrontDoorMiddleware, front_door=front_door),

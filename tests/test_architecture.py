@@ -151,6 +151,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
             "aisbench_core.web.addresses",
             "aisbench_core.web.front_door",
             "aisbench_core.web.security_headers",
+            "aisbench_core.web.slow_readers",
         ),
         *("aisbench_core.wiring", *BELOW),
     ),

@@ -4,9 +4,9 @@ import asyncio
 import hashlib
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AsyncExitStack
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from aisbench_core.api import health, metrics
+from aisbench_core.api.admission import Slots, UnderWay
 from aisbench_core.api.endpoint import PREFIX, Answered, ApiCall, Endpoint, names_tag
 from aisbench_core.api.endpoints import ENDPOINTS
 from aisbench_core.api.metrics import CloudLatency, Traffic
@@ -32,7 +33,7 @@ from aisbench_core.api.problems import (
     problem_response,
     status_of,
 )
-from aisbench_core.api.requests import MOST_BODY, body_of, query_of, require_size, token_of
+from aisbench_core.api.requests import body_of, query_of, require_size, token_of
 from aisbench_core.api.streams import StreamedParts
 from aisbench_core.commands.running import RunningCommands
 from aisbench_core.errors import AisbenchError, NotAllowed, TokenRefused
@@ -43,10 +44,12 @@ from aisbench_core.wiring import Core
 
 LOG = logging.getLogger(__name__)
 
-THREADS = 8
-# Beyond these, who waits longer than a client's patience is told so at once.
-MOST_AT_ONCE = 32
-MOST_EXCLUSIVE = 4
+# Requests that are answered at once, each in a thread, and those of one person among them.
+MOST_AT_ONCE, MOST_OF_PERSON = 16, 4
+# Of those that take long, such as exports and queries in SQL.
+MOST_EXCLUSIVE, MOST_EXCLUSIVE_OF_PERSON = 4, 2
+# A body must arrive at this rate, and may pause for so long in all.
+BODY_BYTES_PER_SECOND = 100_000
 BODY_SECONDS = 10
 
 OPENAPI = f"{PREFIX}/openapi.json"
@@ -63,9 +66,12 @@ class ApiServer:
         self._opening = threading.Lock()
         self._opened: Core | None = None
         self.sessions = sessions
-        self._threads = ThreadPoolExecutor(THREADS, "api")
+        self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "api")
+        self._long_threads = ThreadPoolExecutor(MOST_EXCLUSIVE, "api-long")
         self._probes = ThreadPoolExecutor(2, "api-probes")
-        self._in_flight = {False: 0, True: 0}
+        self._under_way = UnderWay()
+        self._slots = Slots(MOST_AT_ONCE, MOST_OF_PERSON)
+        self._long_slots = Slots(MOST_EXCLUSIVE, MOST_EXCLUSIVE_OF_PERSON)
         self._latency = CloudLatency(self._probes)
         self.answers: dict[int, int] = {}
         self._commands = RunningCommands()
@@ -94,28 +100,22 @@ class ApiServer:
 
     def _respond_to(self, endpoint: Endpoint) -> Respond:
         adapter = TypeAdapter(endpoint.answer) if endpoint.answer else None
+        slots = self._long_slots if endpoint.exclusive else self._slots
+        threads = self._long_threads if endpoint.exclusive else self._threads
 
         async def respond(request: Request) -> Response:
-            with ExitStack() as admission:
-                admission.enter_context(self._admitted(exclusive=endpoint.exclusive))
-                body = await self._body(request, endpoint.most_body) if endpoint.body else b""
-                result = await self._in_thread(self._answer, endpoint, request, body)
+            token = await self._in_thread(self._token, request)
+            async with AsyncExitStack() as admission:
+                await admission.enter_async_context(self._under_way.request(token.name))
+                body = await _body(request, endpoint.most_body) if endpoint.body else b""
+                await admission.enter_async_context(slots.slot(token.name))
+                loop = asyncio.get_running_loop()
+                result = await loop.run_in_executor(threads, self._answer, endpoint, request, token, body)
                 if isinstance(result, StreamedParts):  # it is under way until its last part is sent
                     result.until_sent = admission.pop_all()
                 return _response(result, adapter, request)
 
         return self._counted(respond)
-
-    async def _body(self, request: Request, most: int) -> bytes:
-        """The body, of whom a token names: nobody else may keep the server waiting for one."""
-        await self._in_thread(self._token, request)
-        seconds = BODY_SECONDS * max(1, most // MOST_BODY)  # as much longer as it may be larger
-        try:
-            async with asyncio.timeout(seconds):
-                return await _body(request, most)
-        except TimeoutError:
-            message = Message("the body did not arrive within {seconds} s", seconds=seconds)
-            raise SlowBody(message, Message("send it without pauses")) from None
 
     def _token(self, request: Request) -> Token:
         """The token of a request. Raises TokenRefused, which is in the audit unless there was no token."""
@@ -128,22 +128,25 @@ class ApiServer:
                 core.sign_in_audit.refused(str(error.message), address, error.owner, WayIn.API)
             raise
 
-    def _answer(self, endpoint: Endpoint, request: Request, body: bytes) -> Any:
+    def _answer(self, endpoint: Endpoint, request: Request, token: Token, body: bytes) -> Any:
         core = self._open_core()
-        token = self._token(request)
+        if endpoint.body:  # which took its time: the token may have been revoked meanwhile
+            token = self._token(request)
         path = {name: str(value) for name, value in request.path_params.items()}
         query = query_of(endpoint.query, request.query_params)
         content = body_of(endpoint.body, body, request.headers) if endpoint.body else None
         return endpoint.handle(ApiCall(core, token, path, query, content, request.headers, self._commands))
 
     async def _metrics(self, request: Request) -> Response:
-        text = await self._in_thread(self._metrics_text, request)
+        token = await self._in_thread(self._token, request)
+        in_flight = self._slots.taken + self._long_slots.taken
+        async with self._under_way.request(token.name), self._slots.slot(token.name):
+            text = await self._in_thread(self._metrics_text, in_flight)
         return PlainTextResponse(text, media_type=metrics.MEDIA_TYPE)
 
-    def _metrics_text(self, request: Request) -> str:
+    def _metrics_text(self, in_flight: int) -> str:
         core = self._open_core()
-        self._token(request)
-        traffic = Traffic(self.answers, sum(self._in_flight.values()), self.sessions() if self.sessions else None)
+        traffic = Traffic(self.answers, in_flight, self.sessions() if self.sessions else None)
         return metrics.text_of(core, traffic, self._latency.last(core.health.services, core.clock()))
 
     async def _readiness(self, _: Request) -> Response:
@@ -152,21 +155,6 @@ class ApiServer:
 
     async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
-
-    @contextmanager
-    def _admitted(self, *, exclusive: bool) -> Iterator[None]:
-        """Count a request that is being answered. Raises ServerBusy beyond the limit."""
-        most = MOST_EXCLUSIVE if exclusive else MOST_AT_ONCE
-        if self._in_flight[exclusive] >= most:
-            raise ServerBusy(
-                Message("{count} such requests are already being processed", count=most),
-                Message("try again in a moment"),
-            )
-        self._in_flight[exclusive] += 1
-        try:
-            yield
-        finally:
-            self._in_flight[exclusive] -= 1
 
     def _counted(self, respond: Respond) -> Respond:
         async def counted(request: Request) -> Response:
@@ -200,10 +188,21 @@ def _log_refusal(error: AisbenchError, request: Request) -> None:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    content = bytearray()
-    async for part in request.stream():
-        content += part
-        require_size(len(content), most)
+    """The body. Raises TooLarge, and SlowBody once it is behind the slowest rate that is waited for."""
+    content, start = bytearray(), asyncio.get_running_loop().time()
+    try:
+        async with asyncio.timeout(BODY_SECONDS) as limit:
+            async for part in request.stream():
+                content += part
+                require_size(len(content), most)
+                limit.reschedule(start + BODY_SECONDS + len(content) / BODY_BYTES_PER_SECOND)
+    except TimeoutError:
+        seconds = asyncio.get_running_loop().time() - start
+        message = Message(
+            "only {size:,} bytes of the body arrived in {seconds:.0f} s", size=len(content), seconds=seconds
+        )
+        rate = Message("send it without pauses, at {rate} kB/s or faster", rate=BODY_BYTES_PER_SECOND // 1000)
+        raise SlowBody(message, rate) from None
     return bytes(content)
 
 

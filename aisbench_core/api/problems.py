@@ -63,6 +63,12 @@ class ServerBusy(ApiError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
 
+class TooManyRequests(ApiError):
+    """A person has as many requests under way as one may; trying again helps."""
+
+    status = HTTPStatus.TOO_MANY_REQUESTS
+
+
 class KeyReused(ApiError):
     """An idempotency key was used for another launch before."""
 
@@ -97,7 +103,7 @@ STATUSES: Mapping[type[AisbenchError], HTTPStatus] = {
 }
 _TRY_AGAIN = (
     *(errors.TooManyOperations, errors.WarehouseBusy, errors.LedgerUnavailable, errors.CloudUnavailable),
-    *(ServerBusy, TooManyCommands),
+    *(ServerBusy, TooManyCommands, TooManyRequests),
 )
 
 

@@ -12,6 +12,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.web.addresses import url_of
 from aisbench_core.web.security_headers import SecurityHeaders
+from aisbench_core.web.slow_readers import SlowReaders
 from aisbench_core.wiring import open_core
 
 POLL_SECONDS = 0.01
@@ -37,8 +38,8 @@ def serve(host: str, port: int, on_ready: Callable[[str], None]) -> None:
 
 
 def program_app(server: ApiServer) -> ASGIApp:
-    """The API with the headers that it has on the console's port."""
-    return SecurityHeaders(server.app())
+    """The API with the headers and the time limit that it has on the console's port."""
+    return SlowReaders(SecurityHeaders(server.app()))
 
 
 async def _answer(server: uvicorn.Server, listener: socket.socket, on_ready: Callable[[], None]) -> None:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Generator, Mapping
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from http import HTTPStatus
 from itertools import chain
 
@@ -10,6 +10,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from aisbench_core.errors import AisbenchError
+from aisbench_core.web.slow_readers import NotRead
 
 LOG = logging.getLogger(__name__)
 
@@ -30,11 +31,11 @@ class StreamedParts(StreamingResponse):
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **(more_headers or {})}
         super().__init__(chain([first], parts), status, headers, media_type)
         self._parts = parts
-        self.until_sent = ExitStack()
+        self.until_sent = AsyncExitStack()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send all parts, and free what they hold, whoever leaves first."""
-        with self.until_sent:
+        async with self.until_sent:
             try:
                 await super().__call__(scope, receive, send)
             finally:
@@ -44,6 +45,8 @@ class StreamedParts(StreamingResponse):
         """As its class does, but the answer of an error has no end."""
         try:
             await super().stream_response(send)
+        except NotRead:
+            raise
         except AisbenchError as error:
             LOG.warning("an answer ended early: %s", error)
         except Exception:  # a bug: its traceback goes to the log, and the client has half an answer

@@ -25,7 +25,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # Answers by which a server or a proxy before it says that trying again soon helps.
 _BUSY = (502, 503, 504)
 # Nothing was begun.
-_NOT_BEGUN = ("server-busy", "too-many-operations")
+_NOT_BEGUN = ("server-busy", "too-many-operations", "too-many-requests")
 
 Json = Any
 """An answer; docs/api.md and the server's /api/v1/openapi.json describe its fields."""

@@ -1,6 +1,7 @@
 """Limits of exports, reports and imports: over the API, in the shell, and what a busy server answers."""
 
 import getpass
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,10 +11,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from aisbench_core.access.operations import Operations
+from aisbench_core.api.admission import MOST_UNDER_WAY
 from aisbench_core.api.app import MOST_AT_ONCE
+from aisbench_core.model import Role
 from aisbench_core.settings import Settings
 from tests import records as a
-from tests.flow.api_process import Program, require_problem
+from tests.flow.api_process import Program, Reply, require_problem, token_of
 from tests.flow.command_line import CommandLine
 from tests.flow.following import Bench
 from tests.unit.old_logs import BERT
@@ -61,23 +64,34 @@ def waiting_bodies(program: Program, count: int) -> Iterator[list[socket.socket]
         yield connections
 
 
-def in_flight(program: Program) -> int:
-    lines = program.get("//metrics").content.decode().splitlines()
-    return int(next(line for line in lines if line.startswith("aisbench_api_in_flight ")).split()[1])
+def test_bodies_that_do_not_arrive_keep_only_their_own_person_waiting(program: Program, api_bench: Bench) -> None:
+    mallory = program.with_token(token_of(api_bench, name="mallory"))
+    ann = program.with_token(token_of(api_bench, name="ann", role=Role.VIEWER))
+    with waiting_bodies(mallory, MOST_AT_ONCE * 2) as connections:
+        refused = wait_for_refusal(mallory)
+        others = [ann.get("/runs"), ann.get("/warehouse/views"), ann.get("//metrics")]
+        still_waiting = [connection for connection in connections if not select.select([connection], [], [], 0)[0]]
+
+    problem = require_problem(refused, 429, "too-many-requests")
+    assert problem["detail"] == f"mallory has {MOST_UNDER_WAY} requests under way, as many as one person may have"
+    assert int(refused.headers["Retry-After"]) >= 1
+    assert [reply.status for reply in others] == [200, 200, 200]
+    assert len(still_waiting) == MOST_UNDER_WAY
+
+
+def wait_for_refusal(program: Program) -> Reply:
+    while (reply := program.get("/runs")).status == 200:
+        pass
+    return reply
 
 
 @pytest.mark.slow
-def test_a_full_server_says_so_at_once_and_works_on_when_slow_clients_were_dropped(program: Program) -> None:
-    with waiting_bodies(program, MOST_AT_ONCE) as connections:
-        while in_flight(program) < MOST_AT_ONCE:
-            pass
-        refused, health = program.get("/runs"), program.get("//healthz")
-        answers = {connection.recv(4096).split(b"\r\n")[0] for connection in connections}
+def test_a_body_that_stops_is_dropped(program: Program) -> None:
+    with waiting_bodies(program, 1) as [connection]:
+        answer = connection.recv(4096)
 
-    assert require_problem(refused, 503, "server-busy")["hint"] == "try again in a moment"
-    assert refused.headers["Retry-After"] == "2"
-    assert health.status == 200
-    assert answers == {b"HTTP/1.1 408 Request Timeout"}
+    assert answer.startswith(b"HTTP/1.1 408 Request Timeout")
+    assert b"only 0 bytes of the body arrived in 10 s" in answer
     assert program.get("/runs").status == 200
 
 
