@@ -33,10 +33,11 @@ with left:
         form.show_draft_form(fields)
 with right:
     if fields and profile:
-        findings = [*fields.findings, *launch.found_in_region(fields.spec, profile)]
-        show_all(findings, drafts.fix, jump.jump_to, unchecked=fields.flavors_missing)
-        launch.show_cost(fields.filled, profile)
+        of_region = () if fields.refused else launch.found_in_region(fields.spec, profile)
+        show_all([*fields.findings, *of_region], drafts.fix, jump.jump_to, unchecked=fields.flavors_missing)
+        launch.show_cost(fields, profile)
         launch.show_launch(fields, profile)
         link_to_form(profile)
-        upstream_export.show_upstream_export(fields.spec, profile)
+        if not fields.refused:
+            upstream_export.show_upstream_export(fields.spec, profile)
 jump.show_jump()

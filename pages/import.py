@@ -13,7 +13,7 @@ import_results.choose_source()
 if read := import_results.last_read():
     import_results.show_tables(read)
     import_results.show_unread(read)
-    choices = import_results.choose_answers()
-    import_results.show_preview(read, choices)
-    import_results.show_save(read, choices)
+    if choices := import_results.choose_answers():
+        import_results.show_preview(read, choices)
+        import_results.show_save(read, choices)
 show_imports()

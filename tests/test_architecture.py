@@ -75,7 +75,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *(f"aisbench_core.access.{name}" for name in ("audit_entry", "identity", "permissions", "server_files")),
         *(f"aisbench_core.accounts.{name}" for name in ("audit", "audit_table", "open_sessions", "people", "sessions")),
         "aisbench_core.preflight.fixes",
-        "aisbench_core.authoring.manifest",
+        *("aisbench_core.authoring.manifest", "aisbench_core.authoring.number_ranges"),
         "aisbench_core.upstream.packages.package",
         "aisbench_core.preflight.rule",
         *(f"aisbench_core.progress.{name}" for name in ("overview", "points", "snapshots")),

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationInfo, field_validator
 
+from aisbench_core.authoring.number_ranges import limits_text
 from aisbench_core.messages import Message, joined, verbatim
 from aisbench_core.model import Frozen, Scalar
 from aisbench_core.progress.patterns import MAX_PATTERNS, pattern_problem
@@ -85,7 +86,7 @@ class Parameter(Frozen):
         """The allowed values, for display."""
         if self.choices:
             return Message("one of {choices}", choices=shown(self.choices))
-        values = _range(self.minimum, self.maximum)
+        values = limits_text(self.minimum, self.maximum)
         return joined(" ", [self.type.value, values]) if values else verbatim(self.type.value)
 
 
@@ -227,17 +228,9 @@ def _problem(
     if isinstance(value, float) and not math.isfinite(value):
         return Message("is not a finite number")
     if isinstance(value, int | float) and _outside(value, minimum, maximum):
-        return Message("is out of range; allowed: {range}", range=_range(minimum, maximum))
+        return Message("is out of range; allowed: {range}", range=limits_text(minimum, maximum))
     return ""
 
 
 def _outside(value: float, minimum: float | None, maximum: float | None) -> bool:
     return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)
-
-
-def _range(minimum: float | None, maximum: float | None) -> Message | Literal[""]:
-    if minimum is not None and maximum is not None:
-        return Message("{minimum:.12g} to {maximum:.12g}", minimum=minimum, maximum=maximum)
-    if minimum is not None:
-        return Message("at least {minimum:.12g}", minimum=minimum)
-    return Message("at most {maximum:.12g}", maximum=maximum) if maximum is not None else ""

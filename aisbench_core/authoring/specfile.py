@@ -2,17 +2,27 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from aisbench_core import strict_yaml
+from aisbench_core.authoring.number_ranges import NumberRange, range_of
 from aisbench_core.documents import parse, parse_yaml
-from aisbench_core.errors import ConfigError
+from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import RunSpec
 
 SPEC = Message("the spec")
 
+NUMBERS: Mapping[str, NumberRange] = {
+    name: range_of(field, is_whole=True)
+    for name, field in RunSpec.model_fields.items()
+    if field.annotation in (int, int | None)
+}
+"""The spec's fields that are whole numbers, with what they take."""
+
 _PARAMETERS = "parameters"
 _COMMENT = re.compile(r"  # ?(.*)")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,99}")
 _ENTRY = re.compile(r"  (?=[^ #])")
 
 
@@ -39,6 +49,53 @@ def from_yaml(text: str) -> RunSpec:
     Raises ConfigError with the line if the text is not YAML or has a duplicate key; SpecError with one problem per
     field if a field is unknown, of the wrong type or out of range."""
     return parse(RunSpec, parse_yaml(text, SPEC), SPEC)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSpec:
+    """A spec as somebody is writing it: without the numbers that it does not take, and those as they are written."""
+
+    spec: RunSpec
+    refused: Mapping[str, str]
+
+    @property
+    def problem(self) -> SpecError | None:
+        """What is wrong with the refused numbers, and what is allowed."""
+        problems = [Problem(field, message) for field, message in self.problems.items()]
+        return SpecError(SPEC, problems) if problems else None
+
+    @property
+    def problems(self) -> Mapping[str, Message]:
+        """The same, by field."""
+        found = {field: NUMBERS[field].problem(text) for field, text in self.refused.items()}
+        return {field: message for field, message in found.items() if message}
+
+    def to_yaml(self, comments: Mapping[str, str] | None = None) -> str:
+        """As `to_yaml`, with the refused numbers at its end; the inverse of `read_written`."""
+        answers = {field: _as_written(text) for field, text in self.refused.items()}
+        return to_yaml(self.spec, comments) + (strict_yaml.dump(answers) if answers else "")
+
+
+def read_written(text: str) -> WrittenSpec:
+    """Parse a spec whose numbers may be invalid. Raises as `from_yaml` if anything else is."""
+    answers = parse_yaml(text, SPEC)
+    try:
+        return WrittenSpec(parse(RunSpec, answers, SPEC), {})
+    except SpecError as error:
+        refused = {problem.field: answers.get(problem.field) for problem in error.problems}
+        if not all(field in NUMBERS and isinstance(value, _SCALARS) for field, value in refused.items()):
+            raise
+    others = {field: answer for field, answer in answers.items() if field not in refused}
+    written = {field: "" if value is None else str(value) for field, value in refused.items()}
+    return WrittenSpec(parse(RunSpec, others, SPEC), written)
+
+
+_SCALARS = (int, float, str, type(None))
+
+
+def _as_written(text: str) -> int | str:
+    """Digits without quotes; anything else, such as 007, as the text that it is."""
+    return int(text) if _INTEGER.fullmatch(text) else text
 
 
 def comments_of(text: str) -> dict[str, str]:

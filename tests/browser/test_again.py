@@ -55,7 +55,7 @@ def test_a_clone_says_while_one_edits_what_it_changes(console: ConsoleProcess, w
     expect(visit.page.get_by_role("link", name="Draft of run run-1")).to_be_visible()
     visit.rest()
 
-    nodes = visit.page.get_by_role("spinbutton", name="Nodes")
+    nodes = visit.page.get_by_role("textbox", name="Nodes")
     nodes.fill("3")
     nodes.press("Enter")
     visit.rest()

@@ -109,6 +109,30 @@ def test_a_page_that_is_left_while_it_loads_changes_no_draft_and_no_address(
     assert visit.troubles() == []
 
 
+@pytest.mark.parametrize(
+    ("label", "before", "range_text"), [("epochs †", "7", "1 to 1000"), ("Nodes", "3", "1 to 4096")]
+)
+def test_a_number_that_is_too_large_stays_typed_says_its_range_and_blocks_the_launch(
+    visit: Visit, label: str, before: str, range_text: str
+) -> None:
+    field, launch = visit.page.get_by_label(label, exact=True), visit.keyed("launch")
+    expect(launch).to_be_visible()
+
+    field.fill("99999")
+    field.press("Enter")
+
+    expect(visit.page.get_by_text(range_text).first).to_be_visible()
+    expect(launch).to_have_count(0)
+    expect(field).to_have_value("99999")
+    visit.rest()
+    visit.page.keyboard.press("Control+Shift+Enter")
+    visit.rest()
+    expect(visit.page.get_by_role("dialog")).to_have_count(0)
+    enter(visit, label.removesuffix(" †"), before)
+    expect(launch).to_be_visible()
+    assert visit.troubles() == []
+
+
 def test_what_is_chosen_in_another_language_is_stored_as_the_same_value(used: ConsoleProcess, visit: Visit) -> None:
     visit.open("/configure")
     choose_language(visit, CHINESE)

@@ -67,7 +67,7 @@ def test_spending_shows_what_is_left_of_each_budget_and_marks_it_from_80_percent
 def test_an_admin_sets_and_removes_a_budget_on_the_page(open_page: OpenPage, ledger: Ledger) -> None:
     app = open_page("spending")
     app.selectbox(key="budget-scope").set_value(BudgetScope.EVERYBODY)
-    app.number_input(key="budget-amount").set_value(500.0)
+    app.text_input(key="budget-amount").set_value("500")
     [save] = [button for button in app.button if button.label == "Save"]
     app = save.click().run()
 

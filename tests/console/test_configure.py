@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 from yaml import safe_dump
 
@@ -42,15 +43,15 @@ def test_the_first_draft_can_be_launched_as_it_is(open_page: OpenPage) -> None:
 
 def test_what_is_entered_survives_a_reload(open_page: OpenPage, data_dir: Path) -> None:
     app = open_page("configure")
-    app.number_input(key="spec.node_count").set_value(2).run()
-    app.number_input(key="spec.parameters.epochs").set_value(7).run()
+    app.text_input(key="spec.node_count").set_value("2").run()
+    app.text_input(key="spec.parameters.epochs").set_value("7").run()
     app.text_input(key="spec.name").set_value("first try").run()
 
     again = open_page("configure")
 
     assert draft(data_dir).node_count == 2
-    assert again.number_input(key="spec.node_count").value == 2
-    assert again.number_input(key="spec.parameters.epochs").value == 7
+    assert again.text_input(key="spec.node_count").value == "2"
+    assert again.text_input(key="spec.parameters.epochs").value == "7"
     assert again.text_input(key="spec.name").value == "first try"
 
 
@@ -60,10 +61,10 @@ def test_the_form_shows_in_yaml_and_yaml_shows_in_the_form(open_page: OpenPage) 
 
     write_yaml(app, text + "node_count: 4\nparameters: {epochs: 9}\n")
     form = open_page("configure")
-    form.number_input(key="spec.node_count").set_value(3).run()
+    form.text_input(key="spec.node_count").set_value("3").run()
     yaml = open_page("configure", view="yaml")
 
-    assert form.number_input(key="spec.parameters.epochs").value == 9
+    assert form.text_input(key="spec.parameters.epochs").value == "9"
     assert "node_count: 3" in (yaml.text_area(key="spec.yaml").value or "")
 
 
@@ -83,10 +84,10 @@ def test_a_value_that_the_widget_cannot_hold_can_be_corrected_in_the_form(open_p
     app = open_page("configure")
     assert "epochs" in texts(app)
 
-    app.text_input(key="spec.parameters.epochs.refused").set_value("90").run()
+    app.text_input(key="spec.parameters.epochs").set_value("90").run()
 
     assert draft(data_dir).parameters == {"epochs": 90}
-    assert app.number_input(key="spec.parameters.epochs").value == 90
+    assert app.text_input(key="spec.parameters.epochs").value == "90"
 
 
 def test_an_error_forbids_the_launch_until_it_is_mended(open_page: OpenPage) -> None:
@@ -104,7 +105,7 @@ def test_the_cost_follows_nodes_and_the_hours_in_the_url(open_page: OpenPage, pa
     app = open_page("configure", hours="3", profile=paid)
     assert "37.50 CNY" in texts(app)
 
-    app.number_input(key="spec.node_count").set_value(2).run()
+    app.text_input(key="spec.node_count").set_value("2").run()
 
     assert "75.00 CNY" in texts(app)
 
@@ -131,8 +132,8 @@ def test_a_rehearsal_costs_nothing(open_page: OpenPage) -> None:
 
 def test_another_workload_keeps_the_size_and_drops_the_parameters(open_page: OpenPage, data_dir: Path) -> None:
     app = open_page("configure")
-    app.number_input(key="spec.node_count").set_value(2).run()
-    app.number_input(key="spec.parameters.epochs").set_value(7).run()
+    app.text_input(key="spec.node_count").set_value("2").run()
+    app.text_input(key="spec.parameters.epochs").set_value("7").run()
 
     app.selectbox(key="spec.workload").set_value(ANOTHER).run()
 
@@ -154,7 +155,7 @@ def test_every_framework_version_has_its_own_form(open_page: OpenPage, data_dir:
 
 
 def test_a_run_becomes_a_draft_without_touching_the_own_one(open_page: OpenPage, used: Path) -> None:
-    open_page("configure").number_input(key="spec.node_count").set_value(5).run()
+    open_page("configure").text_input(key="spec.node_count").set_value("5").run()
     mine = draft(used)
     app = open_page("runs", q=DONE_RUN)
 
@@ -226,7 +227,7 @@ def test_restarts_and_the_training_mode_are_set_in_the_form_and_checked(open_pag
 
     app = app.toggle(key="spec.retry_on_hang").set_value(True).run()
     assert "has no effect without retries" in texts(app)
-    app = app.number_input(key="spec.retries").set_value(2).run()
+    app = app.text_input(key="spec.retries").set_value("2").run()
     app = app.toggle(key="spec.outputs.prefetch").set_value(True).run()
     app = app.selectbox(key="spec.environment_check").select_index(2).run()
     app = app.selectbox(key="spec.training_mode").select_index(1).run()
@@ -243,7 +244,7 @@ def test_a_flavor_that_tells_no_more_than_its_name_is_chosen_without_changing_th
     profile = {**sandbox.profile, "api": "sdk", "sdk_venv": str(sdk_venv)}
     (data_dir / "sandbox" / "profile.yaml").write_text(safe_dump(profile), "utf-8")
     app = open_page("configure")
-    app.number_input(key="spec.cards_per_node").set_value(2).run()
+    app.text_input(key="spec.cards_per_node").set_value("2").run()
 
     app.selectbox(key="spec.flavor").select("sandbox.cpu.1card").run()
 
@@ -290,7 +291,71 @@ def test_a_new_draft_has_all_cards_while_the_region_does_not_answer(open_page: O
     OfferedFlavors(data_dir / "flavors.json").store(profile, (flavor,))
 
     app = open_page("configure")
-    app.number_input(key="spec.node_count").set_value(2).run()
+    app.text_input(key="spec.node_count").set_value("2").run()
 
-    assert app.number_input(key="spec.cards_per_node").value == 2
+    assert app.text_input(key="spec.cards_per_node").value == "2"
     assert draft(data_dir).cards_per_node == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "allowed"),
+    [
+        ("node_count", "99999", "a whole number, 1 to 4096"),
+        ("node_count", "2.5", "a whole number, 1 to 4096"),
+        ("cards_per_node", "", "a whole number, 1 to 64"),
+        ("retries", "many", "a whole number, 0 to 128"),
+        ("auto_stop_hours", "0", "a whole number, 1 to 720"),
+        ("parameters.epochs", "99999", "1 to 1000"),
+        ("parameters.learning_rate", "nan", "float"),
+        ("parameters.epochs", "9" * 5000, "int"),
+    ],
+)
+def test_a_number_that_is_not_allowed_stays_typed_is_explained_and_blocks_the_launch(
+    field: str, typed: str, allowed: str, open_page: OpenPage
+) -> None:
+    app = open_page("configure")
+
+    app.text_input(key=f"spec.{field}").set_value(typed).run()
+    again = open_page("configure")
+
+    for shown in (app, again):
+        assert shown.text_input(key=f"spec.{field}").value == typed
+        assert any(allowed in note.value and ":red[" in note.value for note in shown.markdown)
+        assert "launch" not in [button.key for button in shown.button]
+
+
+def test_a_refused_number_leaves_the_other_fields_alone_and_goes_once_it_is_corrected(
+    open_page: OpenPage, data_dir: Path
+) -> None:
+    app = open_page("configure")
+    app.text_input(key="spec.node_count").set_value("99999").run()
+    app.text_input(key="spec.description").set_value("first try").run()
+    app.text_input(key="spec.retries").set_value("-1").run()
+
+    app.text_input(key="spec.retries").set_value("1").run()
+    refused = app.text_input(key="spec.node_count").value
+    app.text_input(key="spec.node_count").set_value("3").run()
+
+    assert refused == "99999"
+    assert (draft(data_dir).node_count, draft(data_dir).description, draft(data_dir).retries) == (3, "first try", 1)
+    assert app.button(key="launch").label == "Launch…"
+
+
+def test_the_yaml_of_a_draft_shows_the_refused_number_and_a_series_of_it_is_refused(open_page: OpenPage) -> None:
+    open_page("configure").text_input(key="spec.node_count").set_value("99999").run()
+
+    yaml = open_page("configure", view="yaml")
+    series = open_page("series", new="1")
+
+    assert "node_count: 99999" in (yaml.text_area(key="spec.yaml").value or "")
+    assert "launch" not in [button.key for button in yaml.button]
+    assert "enter a whole number, 1 to 4096" in series.error[0].value
+
+
+def test_hours_that_are_not_allowed_block_the_launch(open_page: OpenPage) -> None:
+    app = open_page("configure")
+
+    app.text_input(key="hours").set_value("-3").run()
+
+    assert any("'-3' is not allowed" in note.value for note in app.markdown)
+    assert "launch" not in [button.key for button in app.button]

@@ -31,7 +31,7 @@ def send_again(app: AppTest, before: dict[str, str]) -> AppTest:
 @pytest.mark.parametrize("key", CHOICES)
 def test_a_label_of_another_language_is_no_choice(open_page: OpenPage, ledger: Ledger, key: str) -> None:
     app = open_page("configure")
-    app.number_input(key="spec.node_count").set_value(3).run()
+    app.text_input(key="spec.node_count").set_value("3").run()
     before = ledger.draft(OWN_DRAFT)
     box = newest(app.selectbox, key)
     held = {box.id: box.options[box.index or 0]}
@@ -56,34 +56,34 @@ def test_a_filter_takes_only_its_options(open_page: OpenPage, used: Path) -> Non
 
 def test_widgets_are_drawn_with_what_the_draft_says(open_page: OpenPage) -> None:
     app = open_page("configure")
-    app.number_input(key="spec.parameters.epochs").set_value(7).run()
-    app.number_input(key="spec.node_count").set_value(3).run()
+    app.text_input(key="spec.parameters.epochs").set_value("7").run()
+    app.text_input(key="spec.node_count").set_value("3").run()
 
     again = open_page("configure")
 
-    assert again.number_input(key="spec.parameters.epochs").proto.default == 7
-    assert again.number_input(key="spec.node_count").proto.default == 3
-    assert not any(each.proto.set_value for each in (*again.number_input, *again.selectbox, *again.text_input))
+    assert again.text_input(key="spec.parameters.epochs").proto.default == "7"
+    assert again.text_input(key="spec.node_count").proto.default == "3"
+    assert not any(each.proto.set_value for each in (*again.selectbox, *again.text_input))
 
 
 def test_what_another_window_writes_is_shown_and_not_written_back(open_page: OpenPage, ledger: Ledger) -> None:
     app, other = open_page("configure"), open_page("configure")
 
-    other.number_input(key="spec.parameters.epochs").set_value(9).run()
-    app.number_input(key="spec.node_count").set_value(3).run()
+    other.text_input(key="spec.parameters.epochs").set_value("9").run()
+    app.text_input(key="spec.node_count").set_value("3").run()
 
     spec = from_yaml(ledger.draft(OWN_DRAFT) or "")
     assert (spec.parameters, spec.node_count) == ({"epochs": 9}, 3)
-    assert newest(app.number_input, "spec.parameters.epochs").value == 9
+    assert newest(app.text_input, "spec.parameters.epochs").value == "9"
 
 
 def test_a_draft_that_changed_since_the_question_is_shown_before_it_is_launched(
     open_page: OpenPage, ledger: Ledger
 ) -> None:
     app = open_page("configure")
-    app.number_input(key="spec.node_count").set_value(2).run()
+    app.text_input(key="spec.node_count").set_value("2").run()
     app.button(key="launch").click().run()
-    open_page("configure").number_input(key="spec.node_count").set_value(5).run()
+    open_page("configure").text_input(key="spec.node_count").set_value("5").run()
 
     app.button(key="launch-yes").click().run()
     refused, shown = texts(app), app.code[0].value
@@ -107,7 +107,7 @@ def test_no_address_opens_another_browsers_draft(open_page: OpenPage, ledger: Le
 
 
 def test_a_name_in_the_address_is_a_draft_of_its_own(open_page: OpenPage, ledger: Ledger) -> None:
-    open_page("configure", draft="twice").number_input(key="spec.node_count").set_value(4).run()
+    open_page("configure", draft="twice").text_input(key="spec.node_count").set_value("4").run()
 
     assert "node_count: 4" in (ledger.draft("twice") or "")
     assert ledger.draft(OWN_DRAFT) is None
@@ -144,11 +144,11 @@ def test_the_browsers_drafts_are_listed_and_those_of_others_are_not(open_page: O
 
 def test_a_new_draft_leaves_the_others_alone(open_page: OpenPage, ledger: Ledger) -> None:
     app = open_page("configure")
-    app.number_input(key="spec.node_count").set_value(3).run()
+    app.text_input(key="spec.node_count").set_value("3").run()
 
     app.button(key="draft-new").click().run()
 
-    assert newest(app.number_input, "spec.node_count").value == 1
+    assert newest(app.text_input, "spec.node_count").value == "1"
     assert len(newest(app.selectbox, "draft").options) == 2
     assert "node_count: 3" in (ledger.draft(OWN_DRAFT) or "")
 

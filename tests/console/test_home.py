@@ -92,7 +92,7 @@ def test_missing_runs_are_one_click_away_as_a_series(open_page: OpenPage, data_d
     draft = f"from-{newest[0].run.run_id}.{BROWSER_KEY[:8]}"
     assert app.title[0].value == "Series"
     assert (app.query_params["draft"], app.query_params["repeats"]) == (draft, "1")
-    assert app.number_input(key="repeats").value == 1
+    assert app.text_input(key="repeats").value == "1"
     stored = Ledger(data_dir / "ledger.sqlite3").draft(draft)
     assert stored
     assert from_yaml(stored).framework_version == "r1.11"

@@ -48,7 +48,7 @@ def draft(data_dir: Path, app: AppTest) -> str:
 @pytest.mark.parametrize("how", ["upload", "paste"])
 def test_an_old_configuration_becomes_a_draft_of_its_own(open_page: OpenPage, data_dir: Path, how: str) -> None:
     app = open_page("configure")
-    app.number_input(key="spec.node_count").set_value(5).run()
+    app.text_input(key="spec.node_count").set_value("5").run()
 
     found = upload(app, ("modelarts_config.py", config(LOCAL))) if how == "upload" else paste(app, config(LOCAL))
     assert not found.exception
@@ -58,7 +58,7 @@ def test_an_old_configuration_becomes_a_draft_of_its_own(open_page: OpenPage, da
     assert (spec.workload, spec.name, spec.api) == ("mindspore_bert", "aisbench-debug", "v2")
     assert comments_of(draft(data_dir, found))["train_steps"] == "参数 train_steps 的说明"
     assert newest(found.selectbox, "spec.workload").value == "mindspore_bert"
-    assert open_page("configure").number_input(key="spec.node_count").value == 5
+    assert open_page("configure").text_input(key="spec.node_count").value == "5"
 
 
 def test_comments_stay_when_the_form_changes_the_draft(open_page: OpenPage, data_dir: Path) -> None:
@@ -66,7 +66,7 @@ def test_comments_stay_when_the_form_changes_the_draft(open_page: OpenPage, data
     app = paste(open_page("configure"), config(LOCAL, job))
     app.button(key="import-use").click().run()
 
-    app.number_input(key="spec.node_count").set_value(2).run()
+    app.text_input(key="spec.node_count").set_value("2").run()
 
     assert comments_of(draft(data_dir, app)) == {"own": "自己的参数"}
     assert "自己的参数" in texts(app)

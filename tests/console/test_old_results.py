@@ -63,7 +63,7 @@ def test_the_same_log_again_says_that_it_is_here(open_page: OpenPage, data_dir: 
 def test_what_is_said_about_all_results_is_stored_with_each(open_page: OpenPage, data_dir: Path) -> None:
     app = upload(open_page("import"), ("bert.log", BERT))
     app.text_input(key="old-version").set_value("r1.5").run()
-    app.number_input(key="old-nodes").set_value(4).run()
+    app.text_input(key="old-nodes").set_value("4").run()
 
     app.button(key="old-save").click().run()
 

@@ -62,7 +62,7 @@ def test_several_versions_lie_over_each_other_and_stay_in_the_address(
 
     every = warehouse.scaling_of("old1-0").query.id, warehouse.scaling_of("new-0").query.id
     app.multiselect(key="curve").set_value(list(every)).run()
-    app.number_input(key="at").set_value(12.0).run()
+    app.text_input(key="at").set_value("12").run()
 
     assert len(app.query_params["curve"]) == 2
     assert app.query_params["at"] in ("12", ["12"])

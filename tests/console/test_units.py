@@ -116,6 +116,6 @@ def test_bars_carry_the_rank_of_their_row_on_any_page(open_page: OpenPage, data_
 def test_a_parameter_whose_name_has_no_unit_has_one_in_its_label(open_page: OpenPage, language: str, unit: str) -> None:
     app = open_page("configure", workload="quickstart_digits", lang=language)
 
-    labels = [field.label for field in app.number_input]
+    labels = [field.label for field in app.text_input]
     assert f"batch_size ({unit}) †" in labels
     assert "epochs †" in labels

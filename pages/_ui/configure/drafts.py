@@ -4,7 +4,7 @@ The stored text is the only truth. The form and the YAML view both show it and b
 and two tabs on one draft show the same after their next rerun.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
+from aisbench_core.authoring.number_ranges import InvalidNumber
+from aisbench_core.authoring.specfile import NUMBERS, WrittenSpec, comments_of, from_yaml, read_written, to_yaml
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError
@@ -45,11 +46,18 @@ COMMON_LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class SpecDraft:
-    """The stored text, and its spec, or the reason why it is none."""
+    """The stored text, and what it says, or the reason why it is no spec.
+
+    A draft with refused numbers has both: the form shows it, and nothing can be launched from it."""
 
     text: str
-    spec: RunSpec | None
+    written: WrittenSpec | None
     problem: AisbenchError | None
+
+    @property
+    def spec(self) -> RunSpec | None:
+        """The spec that can be launched, if it is one."""
+        return self.written.spec if self.written and not self.written.refused else None
 
 
 def draft_name() -> str:
@@ -87,11 +95,12 @@ def read_draft(key: str = "") -> SpecDraft:
     text = core().ledger.draft(key or draft_key())
     if text is None:
         first = first_spec(profile_in_url())
-        return SpecDraft(to_yaml(first), first, None)
+        return SpecDraft(to_yaml(first), WrittenSpec(first, {}), None)
     try:
-        return SpecDraft(text, from_yaml(text), None)
+        written = read_written(text)
     except AisbenchError as error:
         return SpecDraft(text, None, error)
+    return SpecDraft(text, written, written.problem)
 
 
 def stored_spec(key: str, otherwise: RunSpec) -> RunSpec:
@@ -108,17 +117,41 @@ def stored_comments(key: str) -> dict[str, str]:
     return comments_of(core().ledger.draft(key) or "")
 
 
-def store(spec: RunSpec, key: str = "") -> None:
-    """Store the spec as the draft with this key, else the page's; comments on parameters stay."""
-    store_text(to_yaml(spec, comments_of(read_draft(key).text)), key)
+def change_draft(key: str, change: Callable[[RunSpec], RunSpec]) -> None:
+    """Store the changed spec as the draft with this key; comments on parameters and refused numbers stay.
+
+    A refused number is dropped once its field is changed. Raises what `change` raises."""
+    draft = read_draft(key)
+    if draft.written is None:
+        return
+    before = draft.written.spec
+    spec = change(before)
+    refused = {
+        name: text for name, text in draft.written.refused.items() if getattr(spec, name) == getattr(before, name)
+    }
+    store_text(WrittenSpec(spec, refused).to_yaml(comments_of(draft.text)), key)
+
+
+def enter_number(key: str, field: str, text: str) -> None:
+    """Store what is typed for a number of the draft with this key, whether or not the spec takes it."""
+    draft = read_draft(key)
+    if draft.written is None:
+        return
+    default = RunSpec.model_fields[field].default
+    spec = with_field(draft.written.spec, field, default)
+    refused = {name: other for name, other in draft.written.refused.items() if name != field}
+    if text.strip() or default is not None:
+        try:
+            spec = with_field(spec, field, NUMBERS[field].read(text))
+        except InvalidNumber:
+            refused[field] = text.strip()
+    store_text(WrittenSpec(spec, refused).to_yaml(comments_of(draft.text)), key)
 
 
 @whole
 def fix(finding: Finding) -> None:
     """Apply what a finding proposes to the draft."""
-    spec = read_draft().spec
-    if spec:
-        store(fixed(spec, [finding]))
+    change_draft(draft_key(), lambda spec: fixed(spec, [finding]))
 
 
 def store_text(text: str, key: str = "") -> None:

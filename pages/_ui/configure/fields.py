@@ -1,6 +1,5 @@
 """The form's widgets: each shows one field of the draft, stores changes at once, and has its findings below it."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,9 +8,12 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.authoring.manifest import Parameter, ParameterType
+from aisbench_core.authoring.number_ranges import InvalidNumber, NumberRange
+from aisbench_core.authoring.specfile import NUMBERS
 from aisbench_core.authoring.workloads import Edition, Workload
 from aisbench_core.errors import SpecError
 from aisbench_core.model import Finding, Flavor, RunSpec, Scalar
+from pages._ui import numbers
 from pages._ui.configure import drafts
 from pages._ui.shell import widgets
 from pages._ui.shell.errors import plain
@@ -19,7 +21,6 @@ from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import t
 
 SPEED = "†"  # marks parameters that affect speed
-MAX_SENT = 2**53 - 1  # the largest whole number that a number field of a browser can hold
 PROBLEM = "form-problem"  # where the session has the error of a refused change until it is shown
 
 
@@ -27,10 +28,12 @@ PROBLEM = "form-problem"  # where the session has the error of a refused change 
 class Form:
     """What the widgets show: the draft's spec, also with the manifest's defaults filled in, and its findings.
 
+    `refused`: what is typed for numbers that the spec does not take, by field; the spec has their defaults.
     `profile` is the name of the profile, empty if there is none. `flavors` are the region's, `flavors_missing` says why
     there are none, `own_flavor` is the profile's; `comments` stand above parameters in the draft."""
 
     spec: RunSpec
+    refused: Mapping[str, str]
     filled: RunSpec
     workload: Workload
     edition: Edition
@@ -56,16 +59,9 @@ def text_field(form: Form, field: str) -> None:
 
 def number_field(form: Form, field: str) -> None:
     """A field for a whole number, or empty where the spec allows that."""
-    metadata = RunSpec.model_fields[field].metadata
-    limits = {name: getattr(limit, name) for limit in metadata for name in ("ge", "le") if hasattr(limit, name)}
-    st.number_input(
-        t(f"field.{field}"),
-        min_value=limits.get("ge"),
-        max_value=limits.get("le"),
-        step=1,
-        help=t(f"field.{field}_help"),
-        **bound_field(field, getattr(form.spec, field)),
-    )
+    value = form.refused.get(field, numbers.text_of(getattr(form.spec, field)))
+    bound = widgets.field(f"spec.{field}", value, partial(drafts.enter_number, drafts.draft_key(), field))
+    numbers.show_number_field(t(f"field.{field}"), NUMBERS[field], help_text=t(f"field.{field}_help"), **bound)
     show_field_findings(form.findings, field)
 
 
@@ -92,43 +88,36 @@ def parameter(form: Form, name: str, parameter: Parameter) -> None:
         allowed=plain(t.message(parameter.allowed)),
         default=plain(str(parameter.default)),
     )
-    if parameter.problem(value) or (isinstance(value, int) and abs(value) > MAX_SENT):
+    if parameter.type in _NUMBERS and not parameter.choices:
+        store = changing(lambda spec, text: drafts.with_field(spec, field, _number(text, parameter.type)))
+        st.text_input(label, help=about, **widgets.field(f"spec.{field}", numbers.text_of(value), store))
+    elif parameter.problem(value):
         _refused_value(field, label, value, about)
     elif parameter.choices:
         st.selectbox(label, help=about, **bound_choice(field, parameter.choices, value))
     elif parameter.type is ParameterType.BOOL:
         st.toggle(label, help=about, **bound_field(field, value))
-    elif parameter.type is ParameterType.STR:
-        st.text_input(label, live=True, help=about, **bound_field(field, value))
     else:
-        _number_parameter(field, label, parameter, value, about)
+        st.text_input(label, live=True, help=about, **bound_field(field, value))
     show_field_findings(form.findings, field)
 
 
-def _number_parameter(field: str, label: str, parameter: Parameter, value: Scalar, about: str) -> None:
-    whole = parameter.type is ParameterType.INT
-    kind = int if whole else float
-    st.number_input(
-        label,
-        min_value=None if parameter.minimum is None else kind(parameter.minimum),
-        max_value=None if parameter.maximum is None else kind(parameter.maximum),
-        step=1 if whole else _step(parameter),
-        format="%d" if whole else "%g",
-        help=about,
-        **bound_field(field, kind(value)),
-    )
+_NUMBERS = {ParameterType.INT: NumberRange(is_whole=True), ParameterType.FLOAT: NumberRange()}
+
+
+def _number(text: str, kind: ParameterType) -> Scalar:
+    """The number, a float as a float; another text stays as it is, for preflight to refuse."""
+    try:
+        number = _NUMBERS[kind].read(text)
+    except InvalidNumber:
+        return text.strip()
+    return float(number) if kind is ParameterType.FLOAT else number
 
 
 def _refused_value(field: str, label: str, value: Scalar, about: str) -> None:
-    """A value that the parameter's own widget cannot show, because it is of another type or out of range."""
+    """A value that is none of the choices of its widget."""
     store = changing(lambda spec, text: drafts.with_field(spec, field, _scalar(text)))
     st.text_input(label, help=about, **widgets.field(f"spec.{field}.refused", str(value), store))
-
-
-def _step(parameter: Parameter) -> float:
-    """A tenth of the default's power of ten: 0.01 for 0.1, and 0.00001 for 0.0003."""
-    size = abs(float(parameter.default)) or 1.0
-    return float(10.0 ** (math.floor(math.log10(size)) - 1))
 
 
 def bound_field(field: str, value: Any) -> dict[str, Any]:
@@ -157,11 +146,8 @@ def changing(change: Callable[[RunSpec, Any], RunSpec]) -> widgets.Store:
 
 def _change(draft: str, change: Callable[[RunSpec, Any], RunSpec], value: Any) -> None:
     """Change the draft with this key: by now the URL may name another one than the widget shows."""
-    spec = drafts.read_draft(draft).spec
-    if spec is None:
-        return
     try:
-        drafts.store(change(spec, value), draft)
+        drafts.change_draft(draft, lambda spec: change(spec, value))
     except SpecError as error:
         st.session_state[PROBLEM] = error
 

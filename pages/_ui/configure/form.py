@@ -1,14 +1,14 @@
 """A draft as a form, in sections, and as YAML."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import streamlit as st
 
 from aisbench_core.access.server_files import closed_files
-from aisbench_core.authoring.specfile import comments_of
+from aisbench_core.authoring.specfile import WrittenSpec, comments_of
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import TERMINAL, Channel, Finding, Mode, RunSpec, TrainingMode
+from aisbench_core.model import TERMINAL, Channel, Finding, Level, Mode, RunSpec, TrainingMode
 from pages._ui.configure import drafts
 from pages._ui.configure.fields import (
     PROBLEM,
@@ -43,31 +43,38 @@ def read_form(draft: drafts.SpecDraft, profile: str) -> Form | None:
     """What the form shows; None, with an error on the page, for a draft that is no valid spec."""
     problem = draft.problem
     try:
-        form = _form(draft, draft.spec, profile) if draft.spec else None
+        form = _form(draft, draft.written, profile) if draft.written else None
     except AisbenchError as error:
         form, problem = None, error
-    if problem:
+    if problem and form is None:
         show_error(problem)
         st.info(t("configure.invalid"), icon=":material/edit:")
         st.button(t("configure.discard"), key="discard", icon=":material/restart_alt:", on_click=drafts.discard_draft)
     return form
 
 
-def _form(draft: drafts.SpecDraft, spec: RunSpec, profile: str) -> Form:
+def _form(draft: drafts.SpecDraft, written: WrittenSpec, profile: str) -> Form:
+    spec = written.spec
     workload = core().workloads.get(spec.workload)
     flavors, reason = list_flavors(profile) if profile else ((), "")
     return Form(
         spec=spec,
+        refused=written.refused,
         filled=core().workloads.filled(spec),
         workload=workload,
         edition=workload.edition(spec.framework_version),
-        findings=_findings(spec, profile) if profile else (),
+        findings=(*_refusals(written), *(_findings(spec, profile) if profile else ())),
         profile=profile,
         flavors=flavors,
         flavors_missing=reason,
         own_flavor=core().regions.profile(profile).flavor if profile else "",
         comments=comments_of(draft.text),
     )
+
+
+def _refusals(written: WrittenSpec) -> Iterator[Finding]:
+    for field, problem in written.problems.items():
+        yield Finding("number", Level.ERROR, field, problem)
 
 
 def _findings(spec: RunSpec, profile: str) -> Sequence[Finding]:

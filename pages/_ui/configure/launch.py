@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from aisbench_core.authoring.number_ranges import NumberRange
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.formats import money, number, size
 from aisbench_core.model import Finding, RunSpec
@@ -19,7 +20,7 @@ from pages._ui.shell.errors import plain
 from pages._ui.shell.findings import has_errors, show_all
 from pages._ui.shell.words import t
 
-MAX_HOURS = 87_600.0  # ten years: how far an estimate goes
+HOURS = NumberRange(0, 87_600)  # up to ten years: how far an estimate goes
 
 # Streamlit writes the keys of a primary button too faintly: 3.3 : 1 where people need 4.5 : 1 to read them.
 READABLE_KEYS = "<style>.st-key-launch kbd { color: inherit !important; opacity: 1 !important; }</style>"
@@ -46,11 +47,13 @@ def choose_profile(resets: Collection[str] = ()) -> str:
     return name
 
 
-def show_cost(spec: RunSpec, profile: str) -> None:
-    """What the run costs by the profile's price, for as many hours as the person expects."""
-    hours = url.number("hours", t("configure.hours"), 1.0, MAX_HOURS, step=0.5)
-    st.markdown(_cost_text(spec, profile, hours))
-    _show_hold(spec, profile)
+def show_cost(form: Form, profile: str) -> None:
+    """What the run costs by the profile's price, for as many hours as the person expects; not of invalid numbers."""
+    hours = url.number("hours", t("configure.hours"), 1.0, HOURS)
+    if form.refused or hours.problem:
+        return
+    st.markdown(_cost_text(form.filled, profile, hours.value))
+    _show_hold(form.filled, profile)
 
 
 def _show_hold(spec: RunSpec, profile: str) -> None:
@@ -81,7 +84,8 @@ def _subject(spec: RunSpec, profile: str) -> str:
 
 def show_launch(form: Form, profile: str) -> None:
     """The launch button, and the dialog that it opens."""
-    if has_errors(form.findings):
+    hours = url.read_number("hours", 1.0, HOURS)
+    if has_errors(form.findings) or hours.problem:
         st.markdown(t("configure.blocked"))
         return
     st.html(READABLE_KEYS)
@@ -92,10 +96,10 @@ def show_launch(form: Form, profile: str) -> None:
         disabled=not right.is_given, help=right.help_text,
     ):  # fmt: skip
         LAUNCH.open(secrets.token_hex(8))
-    LAUNCH.show(t("launch.title"), _confirm_launch, form.spec, profile)
+    LAUNCH.show(t("launch.title"), _confirm_launch, form.spec, profile, hours.value)
 
 
-def _confirm_launch(spec: RunSpec, profile_name: str) -> None:
+def _confirm_launch(spec: RunSpec, profile_name: str, hours: float) -> None:
     token, profile = LAUNCH.subject, core().regions.profile(profile_name)
     subject = subject_of(spec, profile, core().workloads)
     filled = subject.spec
@@ -112,7 +116,7 @@ def _confirm_launch(spec: RunSpec, profile_name: str) -> None:
         st.markdown(t("launch.upload", files=subject.code.entries, size=size(subject.code.size)))
     else:
         st.markdown(t("launch.no_upload"))
-    st.markdown(_cost_text(filled, profile_name, url.read_number("hours", 1.0, MAX_HOURS)))
+    st.markdown(_cost_text(filled, profile_name, hours))
     _show_hold(filled, profile_name)
     shown = confirmation.digest(spec, profile_name)
     confirmation.show_change(token, shown)

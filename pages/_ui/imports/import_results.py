@@ -10,11 +10,13 @@ from pathlib import Path
 import streamlit as st
 from streamlit.typing import UploadedFile
 
+from aisbench_core.authoring.specfile import NUMBERS
 from aisbench_core.formats import MISSING, number, percent
 from aisbench_core.importing.choices import Choices, ImportAnswers, Preview, Provenance
 from aisbench_core.importing.readers.results import ParsedResult, Table, Unread
 from aisbench_core.model import Mode, Origin
 from aisbench_core.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
+from pages._ui import numbers
 from pages._ui.imports.table_columns import corrected, show_columns
 from pages._ui.runs.validity import check_text
 from pages._ui.shell import uploads, widgets
@@ -155,8 +157,8 @@ def show_unread(read: Read) -> None:
         show_table(rows, title, visible=MAX_OPEN)
 
 
-def choose_answers() -> Choices:
-    """What a person answers for all results; single ones are changed in the preview."""
+def choose_answers() -> Choices | None:
+    """What a person answers for all results; single ones are changed in the preview. None while a number is refused."""
     st.header(t("import_results.all"))
     unset = t("import.from_file")
     profiles = ["", *core().regions.names()]
@@ -172,8 +174,10 @@ def choose_answers() -> Choices:
     first, second, third, fourth = st.columns(4)
     choice = widgets.session_choice("old-mode", ["", *Mode], "", lambda mode: t(f"mode.{mode}") if mode else unset)
     mode = first.selectbox(t("field.mode"), **choice)
-    nodes = second.number_input(t("field.node_count"), 1, 4096, None, key="old-nodes", placeholder=unset)
-    cards = third.number_input(t("field.cards_per_node"), 1, 64, None, key="old-cards", placeholder=unset)
+    with second:
+        nodes = _ask_count("node_count", "old-nodes", unset)
+    with third:
+        cards = _ask_count("cards_per_node", "old-cards", unset)
     label, help_text = t("field.throughput_definition"), t("import_results.definition")
     definition = fourth.text_input(label, key="old-definition", placeholder=unset, help=help_text)
     answers = ImportAnswers(
@@ -182,11 +186,21 @@ def choose_answers() -> Choices:
         framework_version=version.strip(),
         throughput_definition=definition.strip(),
         mode=Mode(mode) if mode else None,
-        node_count=nodes,
-        cards_per_node=cards,
+        node_count=None if nodes.value is None else int(nodes.value),
+        cards_per_node=None if cards.value is None else int(cards.value),
     )
+    if nodes.problem or cards.problem:
+        return None
     where = core().imports.where(profile) if profile else Provenance()
     return Choices(where, answers, dict(st.session_state.get(CORRECTIONS, {})))
+
+
+def _ask_count(field: str, key: str, unset: str) -> numbers.NumberEntry[None]:
+    """How many nodes or cards; None if nothing is entered."""
+    text = numbers.show_number_field(t(f"field.{field}"), NUMBERS[field], key=key, placeholder=unset)
+    entry = numbers.read_entry(text, None, NUMBERS[field])
+    numbers.show_refusal(entry.problem)
+    return entry
 
 
 def show_preview(read: Read, choices: Choices) -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.model import COUNTS, GROUPS, Division, Finding, Run, SystemStatus
+from aisbench_core.authoring.number_ranges import NumberRange, range_of
+from aisbench_core.model import COUNTS, FIELDS, GROUPS, Division, Finding, Run, SystemStatus
 from aisbench_core.system.descriptions import SystemValues
+from pages._ui import numbers
 from pages._ui.runs import system_draft
 from pages._ui.shell import uploads, widgets
 from pages._ui.shell.core import actor, at_click, core
@@ -117,11 +119,19 @@ def _show_field(run_id: str, field: str, value: Any, placeholder: str) -> None:
         return
     common["placeholder"] = placeholder
     if field in COUNTS:
-        st.number_input(min_value=1, step=1, **common, **widgets.field(name, value, store))
+        allowed, shown = range_of(FIELDS[field], is_whole=True), numbers.text_of(value)
+        bound = widgets.field(name, shown, lambda text: store(_count(text, allowed)))
+        numbers.show_number_field(title, allowed, help_text=help_text, placeholder=placeholder, **bound)
+        numbers.show_refusal(allowed.problem(shown) if shown else "")
     elif field in NOTES:
         st.text_area(**common, **widgets.field(name, value or "", store))
     else:
         st.text_input(live=True, **common, **widgets.field(name, value or "", store))
+
+
+def _count(text: str, allowed: NumberRange) -> system_draft.Value:
+    """The number; what is none stays as it is typed, and cannot be saved."""
+    return text.strip() if allowed.problem(text) else int(allowed.read(text))
 
 
 def _show_files(run_id: str) -> None:

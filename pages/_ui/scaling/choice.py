@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from aisbench_core.authoring.number_ranges import NumberRange
 from aisbench_core.formats import clipped
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.boards import hardware
@@ -23,7 +24,7 @@ MAX_CONFIGURATIONS = 200
 
 MAX_CURVES = 4  # more lines than this in one picture cannot be told apart
 
-MAX_NODES = 100_000.0
+NODES = NumberRange(1, 100_000, is_whole=True)
 
 
 def open_run() -> None:
@@ -85,10 +86,9 @@ def choose_curves(scalings: Sequence[Scaling], names: Mapping[str, str]) -> list
 
 
 def choose_nodes(curves: Sequence[Scaling]) -> int:
-    """The node count to predict up to; twice the largest that was measured, unless another is entered."""
-    default = 2.0 * max(curve.largest for curve in curves)
-    label = t("scaling.ahead_to")
-    return int(url.number("at", label, default, MAX_NODES, 1.0, digits="%.0f", step=1.0))
+    """The node count to predict up to; twice the largest that was measured, unless a valid one is entered."""
+    default = 2 * max(curve.largest for curve in curves)
+    return int(url.number("at", t("scaling.ahead_to"), default, NODES).value)
 
 
 def curve_names(curves: Sequence[Scaling]) -> Mapping[str, str]:

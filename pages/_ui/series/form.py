@@ -7,13 +7,15 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.access.server_files import require_open_files
+from aisbench_core.authoring.number_ranges import NumberRange, range_of
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, money, nodes_and_cards, number
-from aisbench_core.model import Objective, RunSpec, Sampler, SeriesRow
+from aisbench_core.model import Objective, ParameterSearch, RunSpec, Sampler, SeriesPlan, SeriesRow
 from aisbench_core.series.planning import RowFinding, SeriesDraft
+from pages._ui import numbers
 from pages._ui.configure import confirmation, drafts
 from pages._ui.configure.first_draft import list_flavors
-from pages._ui.configure.launch import MAX_HOURS, choose_profile
+from pages._ui.configure.launch import choose_profile
 from pages._ui.series.matrix import row_title
 from pages._ui.series.trials import objective_text, sampler_text
 from pages._ui.shell import navigation, url
@@ -27,11 +29,10 @@ from pages._ui.shell.words import t
 EXAMPLE = "batch_size=16,32; learning_rate=0.1,0.2"
 SEARCH_EXAMPLE = "batch_size=16..256 log; learning_rate=0.01..1 log"
 
-MAX_REPEATS = 100.0
-MAX_TRIALS = 1000.0
-MAX_SEED = 2.0**32 - 1
-MAX_PARALLEL = 256.0
-MAX_NODE_HOURS = 10_000_000.0
+REPEATS, PARALLEL = (range_of(SeriesPlan.model_fields[name], is_whole=True) for name in ("repeats", "parallel"))
+TRIALS, SEED = (range_of(ParameterSearch.model_fields[name], is_whole=True) for name in ("trials", "seed"))
+RUN_HOURS = NumberRange(0, 720)
+NODE_HOURS = NumberRange(0)
 
 LAUNCH = Dialog("series-launch")  # about a token: a token launches once, however often the button is pressed
 
@@ -49,6 +50,9 @@ def show_series_form() -> None:
     with left:
         answers = _answers(spec)
     with right:
+        if answers is None:
+            st.markdown(t("configure.blocked"))
+            return
         try:
             require_open_files(spec, actor(), core().runs.open_folders)  # as launching does; checks read the files
             draft = core().series.plan(spec, answers, profile)
@@ -81,7 +85,8 @@ def _base(profile: str) -> RunSpec | None:
     return spec
 
 
-def _answers(spec: RunSpec) -> Mapping[str, Any]:
+def _answers(spec: RunSpec) -> Mapping[str, Any] | None:
+    """What is typed, by name; None while a number is refused, which is said below its field."""
     versions = list(core().workloads.get(spec.workload).versions)
     chosen: list[str] = []
     left, right = st.columns(2)
@@ -89,21 +94,21 @@ def _answers(spec: RunSpec) -> Mapping[str, Any]:
         hint = t("series.counts_help")
         counts = url.text("counts", t("series.counts"), placeholder=str(spec.node_count), help=hint)
         hint = t("series.parallel_help")
-        parallel = url.number("parallel", t("series.parallel"), 1.0, MAX_PARALLEL, step=1.0, help=hint)
+        parallel = url.number("parallel", t("series.parallel"), 1, PARALLEL, help_text=hint)
         hint = t("series.hours_help")
-        hours = url.number("run_hours", t("series.hours_per_run"), 1.0, MAX_HOURS, step=0.25, help=hint)
+        hours = url.number("run_hours", t("series.hours_per_run"), 1.0, RUN_HOURS, help_text=hint)
     with right:
         searches = bool(st.query_params.get("space", "").strip())  # its field is below
         how = _trials() if searches else _repeats()
         unset, hint = t("series.no_budget"), t("series.budget_help")
-        budget = url.number("budget", t("series.budget"), None, MAX_NODE_HOURS, placeholder=unset, help=hint)
+        budget = url.number("budget", t("series.budget"), None, NODE_HOURS, placeholder=unset, help_text=hint)
         name = url.text("title", t("series.name"), help=t("series.name_help"))
     if len(versions) > 1:
         unset, hint = spec.framework_version or versions[-1], t("series.versions_help")
         chosen = url.choices("versions", t("series.versions"), versions, placeholder=unset, help=hint)
-    return {
+    answers: Mapping[str, Any] = {
         "node_counts": counts or None,
-        "parallel": round(parallel),
+        "parallel": parallel,
         "hours_per_run": hours,
         "budget": budget,
         "name": name,
@@ -118,16 +123,20 @@ def _answers(spec: RunSpec) -> Mapping[str, Any]:
         "images": url.text("images", t("series.images"), help=t("series.images_help")),
         **how,
     }
+    entries = {key: answer for key, answer in answers.items() if isinstance(answer, numbers.NumberEntry)}
+    if any(entry.problem for entry in entries.values()):
+        return None
+    return {**answers, **{key: entry.value for key, entry in entries.items()}}
 
 
 def _repeats() -> Mapping[str, Any]:
     hint = t("series.repeats_help")
-    return {"repeats": round(url.number("repeats", t("series.repeats"), 3.0, MAX_REPEATS, step=1.0, help=hint))}
+    return {"repeats": url.number("repeats", t("series.repeats"), 3, REPEATS, help_text=hint)}
 
 
 def _trials() -> Mapping[str, Any]:
     hint = t("series.trials_help")
-    return {"trials": round(url.number("trials", t("series.trials"), 12.0, MAX_TRIALS, step=1.0, help=hint))}
+    return {"trials": url.number("trials", t("series.trials"), 12, TRIALS, help_text=hint)}
 
 
 def _search_answers() -> Mapping[str, Any]:
@@ -137,12 +146,12 @@ def _search_answers() -> Mapping[str, Any]:
         objective = url.choice(
             st.selectbox, "objective", t("series.objective"), list(Objective), objective_text, help=hint
         )
-        seed = url.number("seed", t("series.seed"), 0.0, MAX_SEED, step=1.0, help=t("series.seed_help"))
+        seed = url.number("seed", t("series.seed"), 0, SEED, help_text=t("series.seed_help"))
     with right:
         hint = t("series.sampler_help")
         sampler = url.choice(st.selectbox, "sampler", t("series.sampler"), list(Sampler), sampler_text, help=hint)
     early = url.toggle("early", t("series.early_stop"), help=t("series.early_stop_help"))
-    return {"objective": objective, "sampler": sampler, "seed": round(seed), "early_stop": early}
+    return {"objective": objective, "sampler": sampler, "seed": seed, "early_stop": early}
 
 
 def _help(spec: RunSpec, key: str) -> str:

@@ -5,10 +5,11 @@ import streamlit as st
 from aisbench_core.formats import number
 from aisbench_core.model import ParameterSearch
 from aisbench_core.series.matrix import Matrix
+from pages._ui import numbers
 from pages._ui.leaderboard.board import MAX_COMPARED
 from pages._ui.series import matrix as tables
 from pages._ui.series.comparison import show_against
-from pages._ui.series.form import MAX_NODE_HOURS
+from pages._ui.series.form import NODE_HOURS
 from pages._ui.series.parallel import show_parallel
 from pages._ui.series.series_list import series_badge, series_facts, series_title, show_progress
 from pages._ui.series.trials import show_search_plan, show_trials
@@ -155,18 +156,12 @@ def _warn_of_scatter(matrix: Matrix) -> None:
 def _show_budget(matrix: Matrix) -> None:
     series_id = matrix.series.series_id
     with st.form("series-budget", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        budget = st.number_input(
-            t("series.budget"),
-            min_value=0.0,
-            max_value=MAX_NODE_HOURS,
-            value=matrix.hours.budget,
-            format="%g",
-            key=f"budget-of-{series_id}",
-            width=220,
-        )
+        text, key = numbers.text_of(matrix.hours.budget), f"budget-of-{series_id}"
+        budget = numbers.show_number_field(t("series.budget"), NODE_HOURS, value=text, key=key, width=220)
         submitted = st.form_submit_button(t("series.more"), key="series-more", icon=":material/more_time:")
-    if submitted and budget is not None:
-        core().series.resume(series_id, budget, actor())
+    numbers.show_refusal(NODE_HOURS.problem(budget) if budget else "")
+    if submitted and budget:
+        core().series.resume(series_id, NODE_HOURS.read(budget), actor())
         st.rerun()
 
 

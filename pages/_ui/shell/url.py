@@ -8,7 +8,6 @@ Common arguments: `key` names the URL parameter and the widget, `resets` names p
 value changes, such as a page number, and `layout` goes to Streamlit as it is (`help`, `width`, `horizontal`).
 """
 
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -17,10 +16,12 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from aisbench_core.authoring.number_ranges import NumberRange
+from pages._ui import numbers
 from pages._ui.shell import widgets
 
 T = TypeVar("T")
-Default = TypeVar("Default", float, None)
+Default = TypeVar("Default", bound=float | None)
 
 # What counts as the number of a page: Python refuses to read numbers of thousands of digits.
 PAGE_NUMBER = re.compile(r"[0-9]{1,9}")
@@ -96,28 +97,23 @@ def number(
     key: str,
     label: str,
     default: Default,
-    most: float,
-    least: float = 0.0,
+    allowed: NumberRange,
     *,
-    digits: str = "%g",
+    help_text: str = "",
     resets: Collection[str] = (),
     **layout: Any,
-) -> float | Default:
-    """A number from `least` to `most`; with None as the default the field may be empty."""
-    value = read_number(key, default, most, least)
-    bound = widgets.field(key, value, partial(_write, key, default, resets))
-    st.number_input(label, min_value=least, max_value=most, format=digits, **layout, **bound)
-    return value
+) -> numbers.NumberEntry[Default]:
+    """A number, with what is wrong with it below its field; with None as the default the field may be empty."""
+    entry = read_number(key, default, allowed)
+    bound = widgets.field(key, entry.text, partial(_write_number, key, default, resets))
+    numbers.show_number_field(label, allowed, help_text=help_text, **layout, **bound)
+    numbers.show_refusal(entry.problem)
+    return entry
 
 
-def read_number(key: str, default: Default, most: float, least: float = 0.0) -> float | Default:
-    """The URL's number, moved between `least` and `most`; without a widget."""
-    try:
-        named = float(st.query_params.get(key, "nan"))
-    except ValueError:
-        named = math.nan
-    value = named if math.isfinite(named) else default
-    return value if value is None else min(max(least, value), most)
+def read_number(key: str, default: Default, allowed: NumberRange) -> numbers.NumberEntry[Default]:
+    """The URL's number; without a widget."""
+    return numbers.read_entry(st.query_params.get(key, ""), default, allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +174,11 @@ def parameters() -> dict[str, tuple[str, ...]]:
     return {key: tuple(st.query_params.get_all(key)) for key in st.query_params if key not in (LANGUAGE, VIEW)}
 
 
+def _write_number(key: str, default: float | None, resets: Collection[str], text: str) -> None:
+    """What is typed is written as it is, so that it is shown again."""
+    _write(key, numbers.text_of(default), resets, text.strip())
+
+
 def _write_choices(key: str, default: Sequence[Any], resets: Collection[str], values: Sequence[Any]) -> None:
     """The order of choices says nothing, so it does not make them differ from the default."""
     _write(key, None, resets, [] if set(values) == set(default) else list(values))
@@ -192,4 +193,4 @@ def _write(key: str, default: Any, resets: Collection[str], value: Any) -> None:
     elif isinstance(value, list):
         st.query_params[key] = [str(option) for option in value]
     else:
-        st.query_params[key] = "1" if value is True else f"{value:.12g}" if isinstance(value, float) else str(value)
+        st.query_params[key] = "1" if value is True else str(value)

@@ -2,8 +2,10 @@
 
 import streamlit as st
 
+from aisbench_core.authoring.number_ranges import range_of
 from aisbench_core.formats import money
-from aisbench_core.model import BudgetScope, BudgetUse, StoredBudget
+from aisbench_core.model import Budget, BudgetScope, BudgetUse, StoredBudget
+from pages._ui import numbers
 from pages._ui.shell.core import actor, core, ledger_answer, right_to
 from pages._ui.shell.errors import plain
 from pages._ui.shell.outcomes import reported, show_outcome
@@ -11,6 +13,7 @@ from pages._ui.shell.words import t
 
 OUTCOME = "budget-outcome"
 SHOWN = 30
+AMOUNT = range_of(Budget.model_fields["amount"])
 FIELDS = ("scope", "name", "amount", "currency", "allow_unknown")
 
 
@@ -66,7 +69,7 @@ def _show_form() -> None:
             key="budget-scope",
         )
         st.text_input(t("budgets.name"), key="budget-name", help=t("budgets.name_help"), max_chars=100)
-        st.number_input(t("budgets.amount"), min_value=0.0, key="budget-amount", step=100.0)
+        numbers.show_number_field(t("budgets.amount"), AMOUNT, value="0", key="budget-amount")
         st.text_input(t("budgets.currency"), key="budget-currency", value="CNY", max_chars=12)
         st.checkbox(t("budgets.allow_unknown"), key="budget-allow_unknown", help=t("budgets.allow_unknown_help"))
         st.form_submit_button(t("budgets.save"), type="primary", on_click=_save)

@@ -1,0 +1,78 @@
+"""Numbers that people type: what was typed is what is checked, and a refusal says what is allowed."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic.fields import FieldInfo
+
+from aisbench_core.errors import AisbenchError
+from aisbench_core.formats import clipped
+from aisbench_core.messages import Message
+
+
+class InvalidNumber(AisbenchError):
+    """A text is no number, or one that is out of range."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """The numbers that a field takes: from `least` to `most`, where there are limits."""
+
+    least: float | None = None
+    most: float | None = None
+    is_whole: bool = False
+
+    def read(self, text: str) -> float:
+        """The number that a text states; an int if it must be whole. Raises InvalidNumber, saying what is allowed."""
+        number = self._parse(text)
+        if number is None or not self._includes(number):
+            typed = clipped(text.strip())
+            raise InvalidNumber(Message("{typed!r} is not allowed; enter {allowed}", typed=typed, allowed=self.allowed))
+        return number
+
+    def problem(self, text: str) -> Message | Literal[""]:
+        """Why the text is refused, and what is allowed; empty if it is valid."""
+        try:
+            self.read(text)
+        except InvalidNumber as error:
+            return error.message
+        return ""
+
+    @property
+    def allowed(self) -> Message:
+        """What is allowed, for display."""
+        limits = limits_text(self.least, self.most)
+        kind = Message("a whole number") if self.is_whole else Message("a number")
+        return Message("{kind}, {limits}", kind=kind, limits=limits) if limits else kind
+
+    def _includes(self, number: float) -> bool:
+        return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
+
+    def _parse(self, text: str) -> float | None:
+        try:
+            return int(text)
+        except ValueError:
+            pass
+        try:
+            number = float(text)
+        except ValueError:
+            return None
+        if not math.isfinite(number) or (self.is_whole and not number.is_integer()):
+            return None
+        return int(number) if self.is_whole else number
+
+
+def range_of(field: FieldInfo, *, is_whole: bool = False) -> NumberRange:
+    """The range that a model's field declares by `ge` and `le`."""
+    limits = {name: getattr(item, name) for item in field.metadata for name in ("ge", "le") if hasattr(item, name)}
+    return NumberRange(limits.get("ge"), limits.get("le"), is_whole)
+
+
+def limits_text(least: float | None, most: float | None) -> Message | Literal[""]:
+    """`1 to 4096`, `at least 1`, `at most 4096`, or nothing."""
+    if least is not None and most is not None:
+        return Message("{minimum:.12g} to {maximum:.12g}", minimum=least, maximum=most)
+    if least is not None:
+        return Message("at least {minimum:.12g}", minimum=least)
+    return Message("at most {maximum:.12g}", maximum=most) if most is not None else ""

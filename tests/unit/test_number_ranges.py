@@ -1,0 +1,45 @@
+"""Numbers that people type: read as they stand, or refused with what is allowed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aisbench_core.authoring.number_ranges import InvalidNumber, NumberRange
+from aisbench_core.authoring.specfile import NUMBERS, read_written
+from aisbench_core.messages import in_chinese
+
+NODES, HOURS = NumberRange(1, 4096, is_whole=True), NumberRange(least=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed", "number"),
+    [(" 7 ", NODES, 7), ("2e3", NODES, 2000), ("4.0", NODES, 4), ("1", HOURS, 1), ("0.25", HOURS, 0.25)],
+)
+def test_a_number_is_read_as_it_is_typed(text: str, allowed: NumberRange, number: float) -> None:
+    assert allowed.read(text) == number
+    assert isinstance(allowed.read(text), int) or not allowed.is_whole
+
+
+@pytest.mark.parametrize("text", ["", "0", "4097", "99999", "2.5", "nan", "inf", "1e400", "four", "1,000", "9" * 5000])
+def test_another_text_is_refused_with_what_is_allowed(text: str) -> None:
+    with pytest.raises(InvalidNumber, match=r"is not allowed; enter a whole number, 1 to 4096$") as error:
+        NODES.read(text)
+    assert in_chinese(error.value.message).endswith("请输入整数（1 至 4096）")
+
+
+@given(st.text())
+def test_no_text_is_a_surprise(text: str) -> None:
+    assert NODES.problem(text) or 1 <= NODES.read(text) <= 4096
+
+
+@given(
+    st.dictionaries(st.sampled_from([*NUMBERS]), st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+)
+def test_a_draft_keeps_the_numbers_that_its_spec_does_not_take(typed: dict[str, str]) -> None:
+    refused = {field: text.strip() for field, text in typed.items() if NUMBERS[field].problem(text)}
+    written = read_written("workload: quickstart_digits\n")
+
+    stored = type(written)(written.spec, refused).to_yaml()
+
+    assert read_written(stored).refused == refused
+    assert read_written(stored).spec == written.spec
