@@ -17,6 +17,7 @@ from aisbench_core.access.identity import HEADER_NAME, ISSUER, Identity, Network
 from aisbench_core.documents import Address, parse, read_yaml
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
+from aisbench_core.messages.file_names import readable_name
 from aisbench_core.model import Api, Frozen, Role
 from aisbench_core.value_errors import refusal
 
@@ -361,4 +362,4 @@ def load_profile(settings: Settings, name: str) -> Profile:
 def _profile_files(settings: Settings) -> dict[str, Path]:
     shipped = settings.data_dir / "sandbox" / "profile.yaml"
     files = {"sandbox": shipped} if shipped.exists() else {}
-    return files | {file.stem: file for file in sorted(settings.profiles_dir.glob("*.yaml"))}
+    return files | {readable_name(file.stem): file for file in sorted(settings.profiles_dir.glob("*.yaml"))}

@@ -4,6 +4,8 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from aisbench_core.messages.file_names import is_utf8
+
 # ModelArts refuses larger code directories with 2759, 2761 and 2760.
 MOST_ENTRIES = 1_000
 MOST_BYTES = 5 * 1024**3
@@ -16,8 +18,8 @@ NEVER_UPLOADED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CodeFolder:
-    """Files and directories, bytes and levels of a code directory; the first entry that is unreadable, and the first
-    link to a directory.
+    """Files and directories, bytes and levels of a code directory; the first entry that is unreadable, whose name is
+    not UTF-8, and the first link to a directory.
 
     The numbers are lower bounds once `over_limit` is true."""
 
@@ -25,6 +27,7 @@ class CodeFolder:
     size: int = 0
     levels: int = 0
     unreadable: str = ""
+    misnamed: str = ""
     linked: str = ""
 
     @property
@@ -56,15 +59,16 @@ def measure(folder: Path) -> CodeFolder:
 
 
 def _add(total: CodeFolder, entry: os.DirEntry[str], level: int) -> CodeFolder:
+    misnamed = total.misnamed or ("" if is_utf8(entry.name) else entry.path)  # OBS stores names in UTF-8
+    total = replace(total, misnamed=misnamed)
     if entry.is_dir(follow_symlinks=False):
         return replace(total, entries=total.entries + 1, levels=max(total.levels, level))
     if entry.is_dir():
         return replace(total, linked=total.linked or entry.path)
     try:
-        entry.name.encode()  # OBS stores names in UTF-8
         size = entry.stat().st_size
         readable = os.access(entry.path, os.R_OK)
-    except (OSError, UnicodeEncodeError):
+    except OSError:
         size, readable = 0, False
-    unreadable = total.unreadable or ("" if readable else entry.path.encode(errors="backslashreplace").decode())
+    unreadable = total.unreadable or ("" if readable else entry.path)
     return replace(total, entries=total.entries + 1, size=total.size + size, unreadable=unreadable)

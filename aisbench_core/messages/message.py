@@ -5,6 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from aisbench_core.messages.file_names import readable_name
+
 CATALOGUE = Path(__file__).parent / "zh.po"
 
 Value = str | int | float | bool | None
@@ -154,7 +156,8 @@ _VALUES = (str, int, float, type(None))
 
 def _value(value: object) -> Value:
     # A tuple, because isinstance takes twice as long with `str | int | float`, and a million verdicts make 30 million.
-    return value if isinstance(value, _VALUES) else str(value)
+    value = value if isinstance(value, _VALUES) else str(value)
+    return readable_name(value) if type(value) is str else value
 
 
 def _made(kind: type[Message], template: str, values: Mapping[str, Value]) -> Message:

@@ -16,6 +16,7 @@ from aisbench_core.authoring.workloads import Workload
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
 from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError
 from aisbench_core.messages import Message
+from aisbench_core.messages.file_names import is_utf8
 from aisbench_core.model import RunSpec, canonical_json
 from aisbench_core.private_files import write_whole
 
@@ -97,7 +98,10 @@ def _sources(folder: Path) -> Iterator[tuple[str, Path]]:
         for name in names:
             source = Path(here, name)
             if name not in NEVER_UPLOADED and source.is_file():
-                yield (inside / name).as_posix(), source
+                path = (inside / name).as_posix()
+                if not is_utf8(path):
+                    raise ConfigError(Message("the name of {file} is not UTF-8", file=source), Message("rename it"))
+                yield path, source
 
 
 def _refuse(error: OSError) -> None:

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
 from aisbench_core.liveness.slow_cards import CardRate
 from aisbench_core.messages import Message
+from aisbench_core.messages.file_names import readable_name
 from aisbench_core.model import (
     CardSample,
     JobDetails,
@@ -197,7 +198,7 @@ class RunFiles:
             except ResultError as error:
                 if unread is None:
                     raise
-                unread(path.parent.name, error)
+                unread(readable_name(path.parent.name), error)
 
     def problem(self, run_id: str) -> Message | None:
         """Why what is here of a run, except for its logs, may be old or incomplete; None while nothing is wrong."""
@@ -262,7 +263,7 @@ class SeriesFiles:
             try:
                 yield _SERIES.validate_json(file.read_bytes())
             except (OSError, ValidationError) as error:
-                unread(file.stem, damaged(inside(file), error))
+                unread(readable_name(file.stem), damaged(inside(file), error))
         yield from (series for series in self.launched() if not self._file(series).exists())
 
     def _file(self, series: Series) -> Path:

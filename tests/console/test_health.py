@@ -1,5 +1,6 @@
 """Health: what is stored is told with and without a profile, and a warehouse that cannot be used is named."""
 
+import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
@@ -95,3 +96,19 @@ def test_a_team_whose_postgresql_does_not_answer_is_told(
     refused = [error.value for error in app.error if said in error.value]
     assert [error for error in refused if "postgresql://bench@127.0.0.1:9/bench" in error.replace("\\", "")]
     assert [error for error in refused if "ducklake" in error]
+
+
+def test_files_whose_names_are_not_utf_8_are_named_on_every_page(open_page: OpenPage, data_dir: Path) -> None:
+    workload = data_dir / "workloads" / os.fsdecode("测试".encode("gbk"))
+    workload.mkdir(parents=True)
+    (workload / "workload.yaml").write_text("title: unfinished", "utf-8")
+    profiles = data_dir / "profiles"
+    profiles.mkdir()
+    (profiles / os.fsdecode("上海.yaml".encode("gbk"))).write_text("region: cn-east-3", "utf-8")
+
+    health, configure = open_page("health"), open_page("configure")
+
+    assert "测试" in texts(health)
+    for page in (health, configure):
+        assert not page.exception
+        assert not [error.value for error in page.error if "incident" in error.value]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -266,3 +267,17 @@ def test_a_warehouse_that_is_built_anew_from_its_own_folders_has_launched_runs(
 
     assert claimed == {Origin.IMPORTED}
     assert {row.origin for row in everything(core, "cn-north-9")} == {Origin.LAUNCHED}
+
+
+def test_names_in_gbk_do_not_keep_others_from_being_imported(shell: CommandLine, logs: Path) -> None:
+    folder = logs / os.fsdecode("测试结果".encode("gbk"))
+    folder.mkdir()
+    (logs / "bert.log").rename(folder / "bert.log")
+    (folder / os.fsdecode(b"damaged\xff.zip")).write_bytes(b"PK\x03\x04 damaged")
+
+    imported = shell.type("import", str(logs))
+
+    assert imported.exit_code == 0, imported.output
+    assert "测试结果/damaged%FF.zip" in imported.output
+    board = shell.answer("leaderboard", "--region", "imported", "--origin", "imported")["rows"]
+    assert [row["workload"] for row in board] == ["mindspore_resnet", "mindspore_bert"]

@@ -101,3 +101,15 @@ def test_an_answer_for_which_there_is_no_room_is_a_sentence(core: Core) -> None:
 
     assert (ended.returncode, "Traceback" in ended.stderr) == (1, False)
     assert ended.stderr.startswith("error: the answer cannot be written: No space left on device (free space")
+
+
+def test_a_run_folder_whose_name_is_not_utf_8_is_named_and_keeps_nothing_else_from_being_stored(core: Core) -> None:
+    folder = core.settings.runs_dir / os.fsdecode("测试".encode("gbk"))
+    folder.mkdir()
+    (folder / "record.json").write_text("{}")
+
+    rebuilt = core.storage.rebuild(TESTER)
+
+    assert rebuilt.runs == 2
+    (error,) = rebuilt.unread
+    assert str(error).startswith("测试/record.json cannot be read")

@@ -146,3 +146,12 @@ def test_the_same_code_with_other_levels_is_other_code_and_without_any_it_is_as_
     assert plain.sha256 == code_of(folder).sha256
     assert once.sha256 == again.sha256
     assert len({plain.sha256, once.sha256, other.sha256}) == 3
+
+
+def test_a_name_that_is_not_utf_8_is_named(folder: Path) -> None:
+    misnamed = folder / os.fsdecode("数据".encode("gbk"))
+    misnamed.mkdir()
+    (misnamed / "train.csv").touch()
+
+    with pytest.raises(ConfigError, match=r"the name of .*/数据/train\.csv is not UTF-8"):
+        code_of(folder)

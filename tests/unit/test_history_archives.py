@@ -28,9 +28,9 @@ def zipped(contents: dict[str, str | bytes], method: int = zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 
-def tarred(contents: dict[str, str | bytes], mode: str = "w:gz") -> bytes:
+def tarred(contents: dict[str, str | bytes], mode: str = "w:gz", form: int = tarfile.PAX_FORMAT) -> bytes:
     file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode=mode) as archive:  # type: ignore[call-overload]
+    with tarfile.open(fileobj=file, mode=mode, format=form) as archive:  # type: ignore[call-overload]
         for name, content in contents.items():
             data = content.encode() if isinstance(content, str) else content
             entry = tarfile.TarInfo(name)
@@ -91,6 +91,39 @@ def test_names_from_a_chinese_windows_are_readable() -> None:
     content = zipped({"xxxx.log": BERT})  # what such a packer writes: GBK bytes, and no word about it
 
     assert sources(content.replace(b"xxxx", "日志".encode("gbk")), "a.zip") == ["a.zip!日志.log"]
+
+
+def with_surrogates(name: bytes) -> str:
+    return name.decode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize("form", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_names_in_a_tar_from_a_chinese_system_are_readable(form: int) -> None:
+    folder = with_surrogates("测试结果/日志".encode("gbk"))
+    content = tarred({f"{folder}.log": BERT, "结果.log": RESNET}, "w", form)
+
+    assert sources(content, "a.tar") == ["a.tar!测试结果/日志.log", "a.tar!结果.log"]
+
+
+def test_names_in_no_known_encoding_are_escaped_and_stay_distinct() -> None:
+    content = tarred({with_surrogates(b"a\xff.log"): BERT, with_surrogates(b"a\xfe/b.log"): RESNET}, "w")
+
+    assert sources(content, "a.tar") == ["a.tar!a%FF.log", "a.tar!a%FE/b.log"]
+
+
+def test_a_file_whose_name_differs_inside_a_zip_does_not_hide_its_neighbours() -> None:
+    content = zipped({"one.log": BERT, "two.log": RESNET}).replace(b"one.log", b"eno.log", 1)  # the copy at the file
+
+    assert sources(content, "a.zip") == ["a.zip!two.log"]
+    assert [each.source for each in found_in(content, "a.zip") if isinstance(each, Unread)] == ["a.zip!one.log"]
+
+
+def test_a_zip_that_is_wrong_about_its_names_is_named_with_what_to_do() -> None:
+    content = zipped({"日志.log": BERT}).replace("日志.log".encode(), b"\xc8\xd5\xd6\xbe_\x81.log")
+
+    assert [each.reason for each in found_in(content, "a.zip") if isinstance(each, Unread)] == [
+        "it says that its file names are UTF-8, and they are not: pack it again"
+    ]
 
 
 def test_nothing_of_an_archive_lands_on_the_disk(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Old results in folders: training code's files by rank, whichever mode wrote them, wherever they lie."""
 
 import io
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -268,3 +269,23 @@ def test_what_a_job_printed_itself_is_no_news(tmp_path: Path) -> None:
     folder = written(tmp_path / "x", {f"modelarts-job-{JOB}-worker-0.log": "step 1\n", "config.json": "{}"})
 
     assert list(read_path(folder)) == []
+
+
+def test_folders_with_names_in_gbk_are_read_and_named(tmp_path: Path) -> None:
+    for name, content in (("测试".encode("gbk"), BERT), (b"\xff", RESNET)):
+        folder = tmp_path / os.fsdecode(name)
+        folder.mkdir()
+        (folder / "train.log").write_text(content, "utf-8")
+
+    found = list(read_path(tmp_path))
+
+    assert sorted(each.source for each in found) == ["%FF/train.log", "测试/train.log"]
+
+
+def test_a_file_whose_own_name_is_in_gbk_is_read_and_named(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode("日志.log".encode("gbk"))
+    file.write_text(BERT, "utf-8")
+
+    (found,) = read_path(file)
+
+    assert found.source == "日志.log"

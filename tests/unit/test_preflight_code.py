@@ -80,10 +80,13 @@ def test_a_link_that_leads_nowhere_is_named(resnet: RunSpec, code: Path) -> None
     assert "weights.ckpt cannot be read" in only(found(resnet), "code.unreadable").message
 
 
-def test_a_name_that_is_no_text_is_named(resnet: RunSpec, code: Path) -> None:
-    (code / os.fsdecode(b"weights-\xff.ckpt")).touch()
+@pytest.mark.parametrize(
+    ("name", "shown"), [(b"weights-\xff.ckpt", "weights-%FF.ckpt"), ("日志".encode("gbk"), "日志")]
+)
+def test_a_name_that_is_not_utf_8_is_named(resnet: RunSpec, code: Path, name: bytes, shown: str) -> None:
+    (code / os.fsdecode(name)).mkdir()
 
-    assert "weights-\\udcff.ckpt cannot be read" in only(found(resnet), "code.unreadable").message
+    assert only(found(resnet), "code.unreadable").message.endswith(f"/{shown} is not UTF-8")
 
 
 def test_the_home_of_somebody_who_does_not_exist_is_no_code_directory(resnet: RunSpec) -> None:

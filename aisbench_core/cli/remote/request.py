@@ -15,6 +15,7 @@ from aisbench_core.cli.remote.paths import FileParameter, InputPath, UnsentPath,
 from aisbench_core.commands.request import MOST_FILE_BYTES, VARIABLES
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
+from aisbench_core.messages.file_names import readable_name
 from aisbench_core.settings import environment
 
 # What would have another meaning in JSON, which the server writes with these names.
@@ -58,7 +59,7 @@ def _contents(path: Path, kind: InputPath, budget: list[int]) -> Iterator[Mappin
         yield {"path": "", "data": _content(path, budget)}
     elif path.is_dir() and kind.folders:
         for file in sorted(each for each in path.rglob("*") if each.is_file()):
-            yield {"path": file.relative_to(path).as_posix(), "data": _content(file, budget)}
+            yield {"path": readable_name(file.relative_to(path).as_posix()), "data": _content(file, budget)}
 
 
 def _content(file: Path, budget: list[int]) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -22,6 +23,7 @@ from aisbench_core.importing.readers.lines import Readable
 from aisbench_core.importing.readers.names import is_hidden
 from aisbench_core.importing.readers.results import InputFile, Unread
 from aisbench_core.messages import Message
+from aisbench_core.messages.file_names import readable_name
 
 MOST_FILES = 200_000
 MOST_BYTES = 16 * 1024**3
@@ -144,37 +146,38 @@ LINK = Message("it is a symbolic link, which is not followed")
 
 def walk(folder: Path) -> Iterator[InputFile | Unread]:
     """The files of a folder, sorted by name, at most MOST_FILES. Links are not followed, hidden files ignored."""
+    root = readable_name(folder.name)
     pending = [(folder, "", 0)]
     count = links = 0
     while pending:
         directory, name, depth = pending.pop()
         try:
             with os.scandir(directory) as listing:
-                listed = sorted(listing, key=lambda entry: entry.name)
+                listed = sorted(((readable_name(entry.name), entry) for entry in listing), key=itemgetter(0))
         except OSError as error:
             yield Unread(name or folder.name, Message("it cannot be listed: {reason}", reason=error.strerror))
             continue
         count += len(listed)
         if count > MOST_FILES:
             message = Message("it contains more than {number:,} files: choose a smaller folder", number=MOST_FILES)
-            yield Unread(folder.name, message)
+            yield Unread(root, message)
             return
-        entries = [entry for entry in listed if not is_hidden(entry.name)]
-        for entry in entries:
+        entries = [(part, entry) for part, entry in listed if not is_hidden(part)]
+        for part, entry in entries:
             if entry.is_symlink():
                 links += 1
                 if links <= MOST_LINKS:
-                    yield Unread(name + entry.name, LINK)
+                    yield Unread(name + part, LINK)
             elif entry.is_file(follow_symlinks=False):
-                yield InputFile(name + entry.name, None, partial(_open, Path(entry.path)))
-        folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+                yield InputFile(name + part, None, partial(_open, Path(entry.path)))
+        folders = [(part, entry) for part, entry in entries if entry.is_dir(follow_symlinks=False)]
         if folders and depth == MOST_DEPTH:
             yield Unread(name, Message("its folders are nested more than {number} deep", number=MOST_DEPTH))
             continue
-        pending += [(Path(entry.path), f"{name}{entry.name}/", depth + 1) for entry in reversed(folders)]
+        pending += [(Path(entry.path), f"{name}{part}/", depth + 1) for part, entry in reversed(folders)]
     if links > MOST_LINKS:
         message = Message("symbolic links that are not followed either: {count}", count=links - MOST_LINKS)
-        yield Unread(folder.name, message)
+        yield Unread(root, message)
 
 
 def _open(path: Path) -> BinaryIO:
@@ -275,14 +278,17 @@ def _in_zip(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -
             elif _is_bomb(entry.file_size, entry.compress_size):
                 yield Unread(name, _BOMB)
             else:
-                yield from _member(name, archive.open(entry), wanted, budget, depth)
+                yield from _member(name, partial(archive.open, entry), wanted, budget, depth)
 
 
 def opened_zip(content: BinaryIO) -> zipfile.ZipFile:
-    """The archive in a file. Raises ResultError if its directory alone would fill the memory."""
+    """The archive in a file. Raises ResultError if its directory would fill the memory, or has wrong names."""
     if _directory_size(content) > MOST_DIRECTORY:
         raise ResultError(Message("its directory is larger than {number} MB", number=MOST_DIRECTORY // 1024**2))
-    return zipfile.ZipFile(content)
+    try:
+        return zipfile.ZipFile(content)
+    except UnicodeDecodeError as error:
+        raise ResultError(Message("it says that its file names are UTF-8, and they are not: pack it again")) from error
 
 
 def _directory_size(content: BinaryIO) -> int:
@@ -304,31 +310,34 @@ def _is_bomb(unpacked: int, packed: int) -> bool:
 
 
 def _in_tar(file: Opened, wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
-    with tarfile.open(fileobj=cast("BinaryIO", file), mode="r|", tarinfo=_SmallHeader, errorlevel=0) as archive:
+    with tarfile.open(
+        fileobj=cast("BinaryIO", file), mode="r|", tarinfo=_SmallHeader, errorlevel=0, encoding="utf-8"
+    ) as archive:
         for entry in archive:
             budget.spend(0, files=1)
             cast("Any", archive).members = []  # tarfile keeps all of them otherwise
-            name = _inner(file.name, entry.name)
-            if entry.isdir() or is_hidden(entry.name):
+            inner = readable_name(entry.name)
+            name = _inner(file.name, inner)
+            if entry.isdir() or is_hidden(inner):
                 continue
             if not entry.isreg():
                 yield Unread(
                     name, LINK if entry.issym() else _HARD_LINK if entry.islnk() else Message("it is not a file")
                 )
                 continue
-            content = archive.extractfile(entry) if wanted(name) else None
-            if content:
+            if wanted(name):
+                content = cast("Callable[[], IO[bytes]]", partial(archive.extractfile, entry))  # of a file never None
                 yield from _member(name, content, wanted, budget, depth)
             else:
                 yield Skipped(name)
 
 
-def _member(name: str, content: IO[bytes], wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
-    with content:
-        try:
+def _member(name: str, open_it: Callable[[], IO[bytes]], wanted: Wanted, budget: UnpackingBudget, depth: int) -> Files:
+    try:
+        with open_it() as content:
             yield from _inside(Opened.begin(name, _Metered(content, budget)), wanted, budget, depth)
-        except (ResultError, *EXOTIC) as error:
-            yield Unread(name, unreadable(error))
+    except (ResultError, *EXOTIC) as error:
+        yield Unread(name, unreadable(error))
 
 
 class _Metered:

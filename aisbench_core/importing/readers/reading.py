@@ -33,6 +33,7 @@ from aisbench_core.importing.readers.results import UPSTREAM_ZONE, InputFile, Pa
 from aisbench_core.importing.readers.rows import Row, exported_rows, is_exported, sheets
 from aisbench_core.importing.readers.tables import read_exported, read_table, table_in
 from aisbench_core.messages import Message
+from aisbench_core.messages.file_names import readable_name
 
 
 def read_path(path: Path, mapping: Mapping[str, str] | None = None, zone: tzinfo = UPSTREAM_ZONE) -> Results:
@@ -40,7 +41,7 @@ def read_path(path: Path, mapping: Mapping[str, str] | None = None, zone: tzinfo
 
     `mapping` overrides the recognized meanings of table columns (header → ColumnMeaning, or "" for none). `zone` is for
     times without a zone. Raises ResultError if the path does not exist, ConfigError for an unknown meaning."""
-    return _results(_files_in(path, names.is_wanted), path.name, mapping or {}, zone)
+    return _results(_files_in(path, names.is_wanted), readable_name(path.name), mapping or {}, zone)
 
 
 def read_stream(
@@ -78,9 +79,8 @@ def _files_in(path: Path, wanted: Wanted) -> Files:
     if not path.exists():
         message = Message("{path} does not exist", path=path)
         raise ResultError(message, Message("give the path of a file, a folder or an archive"))
-    return unpacked(
-        [InputFile(path.name, None, lambda: path.open("rb"))], lambda name: name == path.name or wanted(name)
-    )
+    name = readable_name(path.name)
+    return unpacked([InputFile(name, None, lambda: path.open("rb"))], lambda each: each == name or wanted(each))
 
 
 def _results(files: Files, root: str, mapping: Mapping[str, str], zone: tzinfo) -> Results:

@@ -72,10 +72,13 @@ def code_depth(subject: Subject) -> Iterator[Violation]:
 
 @rule("code.unreadable", Level.ERROR, "code_dir", Source.CONSOLE)
 def code_unreadable(subject: Subject) -> Iterator[Violation]:
-    """Every file in the code directory is readable, and no link is broken."""
+    """Every file in the code directory is readable, its name is UTF-8, and no link is broken."""
     if subject.code.unreadable:
         message = Message("{file} cannot be read", file=subject.code.unreadable)
         yield Violation(message, Message("remove it or make it readable"))
+    if subject.code.misnamed:
+        message = Message("the name of {file} is not UTF-8", file=subject.code.misnamed)
+        yield Violation(message, Message("rename it"))
 
 
 @rule("code.link", Level.WARNING, "code_dir", Source.CONSOLE)

@@ -11,6 +11,7 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError, disk_error
 from aisbench_core.formats import clipped
+from aisbench_core.messages.file_names import readable_name
 from pages._ui.shell.words import t
 
 log = logging.getLogger("aisbench_core.console")
@@ -74,7 +75,7 @@ def plain(text: str) -> str:
     Addresses and what stands in backticks are shown as code; what is longer than MAX_LETTERS ends with an ellipsis."""
     shown = "".join(
         f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escaped(part)
-        for part in _CODE.split(clipped(text, MAX_LETTERS))
+        for part in _CODE.split(clipped(readable_name(text), MAX_LETTERS))
         if part
     )
     return _BLOCK.sub(r"\g<0>\\", shown)
