@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-torch test-frameworks check bench reliability screenshots format lock clean
+.PHONY: help run test test-torch test-frameworks check bench reliability fonts screenshots format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -52,6 +52,10 @@ reliability: $(INSTALLED_TEST) browser postgres hosts ## attack the product for 
 	@$(BIN)/python -m tests.reliability.outcomes
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/reliability
 
+fonts: $(INSTALLED_TEST) ## make the report's fonts anew, after new words brought new letters
+	@$(LOCKED) --requirement requirements/fonts.lock
+	@$(BIN)/python -m tests.report_fonts
+
 screenshots: $(INSTALLED_TEST) browser ## take the README's pictures anew
 	@SCREENSHOTS_TO=docs/images $(BIN)/python -m pytest -q tests/browser/test_story.py tests/browser/test_demo.py -k follows
 
@@ -69,6 +73,7 @@ lock: ## write requirements/*.lock anew, after a change of constraints.txt or py
 	compile torch --constraint constraints.txt requirements/torch.in; \
 	compile mlflow tests/bench/mlflow.txt; \
 	compile oidc tests/oidc/provider_mock.txt; \
+	compile fonts requirements/fonts.in; \
 	for name in run:--extra=pdf,search test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
 		compile $${name%%:*} --constraint constraints.txt $$listed $$(echo $${name#*:} | sed 's/,/ --extra=/g') pyproject.toml; \
 		listed="$$listed $$(sed -n 's/^\([^ =]*\)==[^;]*$$/--no-emit-package=\1/p' requirements/$${name%%:*}.lock | tr '\n' ' ')"; \
@@ -113,7 +118,7 @@ pdf: $(INSTALLED_TEST)
 	@$(BIN)/python -W error -c 'import weasyprint' 2>/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		echo "installing Pango and HarfBuzz for the tests of PDF reports"; \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-			libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 fonts-wqy-microhei >/dev/null; \
+			libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0 >/dev/null; \
 	else \
 		echo "the tests of PDF reports need Pango and HarfBuzz-Subset: install your system's packages" \
 			"(Debian: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0)" >&2; \

@@ -232,7 +232,7 @@ def _polyline(points: Iterable[tuple[float, float]], stroke: str, **style: objec
 
 def _text(x: float, y: float, text: str, anchor: str) -> Shape:
     # Said of each, because printers apply no style sheet of the page to the inside of a drawing.
-    font = {"font_size": 9.5, "font_family": "sans-serif", "fill": "#222"}
+    font = {"font_size": 9.5, "font_family": "AISBench Report, sans-serif", "fill": "#222"}
     return _shape("text", text, x=x, y=y, text_anchor=anchor, **font)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.formats import clipped
 from aisbench_core.messages import Message
 
 _CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -29,18 +30,20 @@ def check() -> None:
 
 
 def printed(page: str) -> bytes:
-    """A report's page on A4. Raises ConfigError as `check` does, and without a font that has Chinese letters."""
+    """A report's page on A4. Raises ConfigError as `check` does, and on Chinese letters in names that neither the
+    report's fonts nor the machine's have."""
     check()
     from weasyprint import HTML
     from weasyprint.urls import URLFetcher
 
-    # The page loads nothing; if a value in it could make it do so, printing it must not.
+    # The page holds its fonts and loads nothing; if a value in it could make it do so, printing it must not.
     with _missing_letters() as missing:
-        content: bytes = HTML(string=page, url_fetcher=URLFetcher(allowed_protocols=())).write_pdf()
-    if missing and _CHINESE.search("".join(missing)):
+        content: bytes = HTML(string=page, url_fetcher=URLFetcher(allowed_protocols=("data",))).write_pdf()
+    if chinese := _CHINESE.findall("".join(missing)):
+        letters = clipped("".join(dict.fromkeys(chinese)), 40)
         raise ConfigError(
-            Message("no font on this machine has Chinese letters, which the report needs"),
-            Message("install one (Debian and Ubuntu: apt-get install fonts-wqy-microhei), or choose English"),
+            Message("no font on this machine has these letters of the report's names: {letters}", letters=letters),
+            Message("install a Chinese font (Debian and Ubuntu: apt-get install fonts-wqy-microhei)"),
         )
     return content
 

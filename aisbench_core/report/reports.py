@@ -1,5 +1,6 @@
 """Reports on runs: which runs, their data, and the page, from the templates in this folder."""
 
+import base64
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -171,8 +172,15 @@ def environment() -> "Environment":
     jinja.filters |= {function.__name__: function for function in filters}
     jinja.filters["utc"] = "{:%Y-%m-%d %H:%M:%S}".format
     jinja.globals |= {function.__name__: function for function in (words.label, words.field_label, words.sentence)}
-    jinja.globals |= {"plain": words.plain, "MISSING": MISSING, "WIDTH": charts.WIDTH}
+    jinja.globals |= {"font_url": _font_url, "plain": words.plain, "MISSING": MISSING, "WIDTH": charts.WIDTH}
     return jinja
+
+
+@cache
+def _font_url(file: str) -> str:
+    """The font itself: a report looks the same wherever it is read. `make fonts` makes the files."""
+    content = (Path(__file__).parent / "fonts" / f"{file}.woff2").read_bytes()
+    return f"data:font/woff2;base64,{base64.b64encode(content).decode()}"
 
 
 def _printable(line: str) -> str:

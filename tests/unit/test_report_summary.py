@@ -195,10 +195,10 @@ def test_a_page_that_would_load_something_is_not_helped() -> None:
     assert "text" in pages(printed)[0]
 
 
-def test_chinese_without_a_font_is_an_error_that_names_one() -> None:
+def test_chinese_letters_that_no_font_has_are_an_error_that_names_them_and_a_font() -> None:
     # A private letter stands for what no font has: only Chinese ones matter, so that an emoji does not stop a report.
     assert pages(pdf.printed("<html><body>fine \ue123</body></html>"))
-    with pytest.raises(ConfigError, match="fonts-wqy-microhei"):
+    with pytest.raises(ConfigError, match=r"names: \u9ffe\u9ffd.*fonts-wqy-microhei"):
         pdf.printed("<html><body>\u9ffe \u9ffd</body></html>")
 
 
