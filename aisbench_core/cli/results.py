@@ -107,6 +107,7 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
         ">best": lambda row: formats.number(row.best, row.throughput_unit),
         ">per card": lambda row: formats.number(row.per_card, row.throughput_unit),
         ">accuracy": lambda row: formats.percent(row.accuracy),
+        "target": _target,
         **{f">{median.label.lower()}": partial(_median, median) for median in measured},
         ">runs": lambda row: (
             f"{row.runs} (+{not_valid} not valid)" if (not_valid := row.invalid + row.incomplete) else str(row.runs)
@@ -116,6 +117,11 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
     }
     hidden = {"" if parameters else "parameters", "" if any(row.system for row in page.rows) else "system"}
     return display.table_of(page.rows, columns, hidden)
+
+
+def _target(row: "BoardRow") -> str:
+    is_partly = 0 < row.missed < row.runs
+    return f"{row.missed} of {row.runs} missed" if is_partly else row.target_outcome.value
 
 
 def _median(median: "Column", row: "BoardRow") -> str:
@@ -150,6 +156,7 @@ def _comparison_text(comparison: "Comparison") -> str:
     head = "metric" if comparison.by == "runs" else "metric (median of the row)"
     units = [run.throughput_unit for run in comparison.runs]
     rows = [(metric.name, *_values(metric, units)) for metric in comparison.metrics]
+    rows.append(("target", *_targets(comparison)))
     metrics = display.table((head, *(f">{run_id}" for run_id in ids)), rows)
     servers = [
         f"{run_id}: {servers_text(comparison.servers[run_id], unit)}"
@@ -157,6 +164,13 @@ def _comparison_text(comparison: "Comparison") -> str:
         if run_id in comparison.servers
     ]
     return "\n\n".join(["\n".join(lines), differences, metrics, *_peers(comparison), *servers])
+
+
+def _targets(comparison: "Comparison") -> Iterator[str]:
+    for run, peers in zip(comparison.runs, comparison.peers, strict=True):
+        count = peers.summary.count if peers.summary else 0
+        is_of_row = comparison.by == "rows" and peers.missed
+        yield f"{peers.missed} of {count} missed" if is_of_row else run.target_outcome.value
 
 
 def _peers(comparison: "Comparison") -> Iterator[str]:

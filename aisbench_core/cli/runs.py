@@ -151,7 +151,8 @@ def result_text(row: "RunRow | None") -> str:
         return ""
     unit = row.throughput_unit
     ranks = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else formats.MISSING
-    target = f" (target {row.accuracy_target:g})" if row.accuracy_target is not None else ""
+    stated = "" if row.accuracy_target is None else f" {row.accuracy_target:g}"
+    target = f" (target{stated} {row.target_outcome})"
     text = display.fields(
         ("validity", row.validity.label),
         *((check.id, f"{check.level}: expected {check.expected}, found {check.found}") for check in row.reasons),

@@ -137,7 +137,8 @@ def _text(notice: Notice, run: Run | None, row: RunRow | None) -> Message:
     what = _what(row) if row else run.spec.workload
     if notice.kind == NewsKind.COMPLETED and row and row.throughput is not None:
         rate = number(row.throughput, row.throughput_unit)
-        return joined(": ", [run.run_id, what, rate])
+        missed = [Message("target accuracy missed")] if row.target_outcome.is_missed else []
+        return joined(": ", [run.run_id, what, rate, *missed])
     if notice.text:
         return joined(": ", [run.run_id, what, notice.text])
     return joined(": ", [run.run_id, what])

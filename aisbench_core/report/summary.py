@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from aisbench_core.formats import MISSING, clipped, decimal, short
+from aisbench_core.formats import MISSING, clipped, decimal, percent, short
 from aisbench_core.messages import Message, joined, plural
 from aisbench_core.model.columns import GROUP_KEYS
 from aisbench_core.report.appendix import NumberedRun
-from aisbench_core.report.cells import MAX_NAME, counts, few, hardware, natural, ranges, software, system
+from aisbench_core.report.cells import MAX_NAME, counts, distinct, few, hardware, natural, ranges, software, system
 from aisbench_core.report.sentences import Side, difference_sentence
 from aisbench_core.statistics.difference import MeanDifference, difference
 from aisbench_core.statistics.summary import summary
@@ -51,6 +51,7 @@ def sentences(reported: Reported, numbered: Sequence[NumberedRun]) -> tuple[Mess
         *_most([sentence for _, sentence in compared]),
         *([] if compared else _most(single)),  # the statistics have these numbers, too
         _counted(reported.runs),
+        *_targets(numbered),
         *_most([*_not_counting(numbered), *_series(reported)]),
     )
 
@@ -129,6 +130,24 @@ def _counted(runs: Sequence[ReportedRun]) -> Message:
         (Validity.INCOMPLETE, Message("incomplete: {number}", number=found[Validity.INCOMPLETE])),
     )
     return joined("; ", [said, *(message for validity, message in others if found[validity])])
+
+
+def _targets(runs: Sequence[NumberedRun]) -> Iterator[Message]:
+    """Runs that count although they missed their target, and workloads that state none."""
+    counted = [each for each in runs if counts(each.run)]
+    missed = [each for each in counted if each.run.cells["converged"] is False]
+    if missed:
+        yield plural(
+            len(missed),
+            "{number} run that counts missed its target accuracy ({runs}; {hardware}): {found}, target {target}",
+            "{number} runs that count missed their target accuracy ({runs}; {hardware}): {found}, target {target}",
+            found=few(percent(each.run.cells["accuracy"]) for each in missed),
+            target=few(percent(each.run.cells["accuracy_target"]) for each in missed),
+            **_where(missed),
+        )
+    without = distinct(each.run.cells["workload"] for each in counted if each.run.cells["accuracy_target"] is None)
+    if without:
+        yield Message("No target accuracy is stated: {workloads}", workloads=few(without))
 
 
 def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:

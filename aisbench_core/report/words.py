@@ -56,6 +56,7 @@ WORDS: Mapping[str, str] = {
     "claimed": "claimed, unverified",
     "invalid": "invalid",
     "incomplete": "incomplete",
+    "target_missed": "target missed",
     "statistics": "Statistics over the valid runs",
     "configuration": "Configuration",
     "n": "n / required",

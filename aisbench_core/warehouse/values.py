@@ -30,6 +30,21 @@ class Validity(StrEnum):
         return "claimed, unverified" if self is Validity.CLAIMED else self.value
 
 
+class TargetOutcome(StrEnum):
+    """Whether the accuracy of a run, or of all runs of a row, reached the target that the workload states."""
+
+    REACHED = "reached"
+    MISSED = "missed"
+    PARTLY_MISSED = "partly missed"
+    NOT_MEASURED = "not measured"
+    NOT_STATED = "not stated"
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether any run missed it."""
+        return self in (TargetOutcome.MISSED, TargetOutcome.PARTLY_MISSED)
+
+
 class CheckLevel(StrEnum):
     """The outcome of one check: a failed one makes the result invalid, a warning does not."""
 
@@ -208,11 +223,13 @@ class RunRow:
         return tuple(sorted(checks, key=lambda check: (check.level is not CheckLevel.FAIL, check.id)))
 
     @property
-    def converged(self) -> bool | None:
-        """Whether the accuracy reached the workload's target; None when there is no target or no measurement."""
-        if self.accuracy is None or self.accuracy_target is None:
-            return None
-        return self.accuracy >= self.accuracy_target
+    def target_outcome(self) -> TargetOutcome:
+        """Whether its accuracy reached the target of its workload."""
+        if self.accuracy_target is None:
+            return TargetOutcome.NOT_STATED
+        if self.accuracy is None:
+            return TargetOutcome.NOT_MEASURED
+        return TargetOutcome.REACHED if self.accuracy >= self.accuracy_target else TargetOutcome.MISSED
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ from aisbench_core.warehouse.answers.histories import BaselineReason, Outcome
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.spending.totals import SpendingBy
-from aisbench_core.warehouse.values import Validity
+from aisbench_core.warehouse.values import TargetOutcome, Validity
 from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.configuration.details import NUMBERS
 from pages._ui.configure.form import CHECKED
@@ -82,6 +82,7 @@ NAMED_BY_VALUES = (
     | _family("environment_check", CHECKED.values())
     | _family("level", Level)
     | _family("validity", ["every", *Validity])
+    | _family("target", [outcome.name.lower() for outcome in TargetOutcome])
     | _family("comparability", [verdict.name.lower() for verdict in Comparability])
     | _family("audit", ActOutcome)
     | _family("menu", [page.stem for page in navigation.ICONS])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.model import Event, Level, MetricSample, Mode, RankResult, RunRecord, RunState, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, CheckLevel, RunRow, Validity, Warehouse
+from aisbench_core.warehouse.values import TargetOutcome
 from tests import records as a
 from tests.stored_cards import rank_results_of
 
@@ -201,24 +202,24 @@ def test_a_problem_that_collecting_found_makes_a_result_invalid(warehouse: Wareh
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "level", "converged"),
+    ("accuracy", "level", "outcome"),
     [
-        (0.76, CheckLevel.OK, True),
-        (0.75, CheckLevel.WARN, False),
-        (1.0, CheckLevel.OK, True),
-        (0.0, CheckLevel.FAIL, False),
-        (71.4, CheckLevel.FAIL, True),
-        (None, CheckLevel.FAIL, None),
-        (float("nan"), CheckLevel.FAIL, None),
+        (0.76, CheckLevel.OK, TargetOutcome.REACHED),
+        (0.75, CheckLevel.WARN, TargetOutcome.MISSED),
+        (1.0, CheckLevel.OK, TargetOutcome.REACHED),
+        (0.0, CheckLevel.FAIL, TargetOutcome.MISSED),
+        (71.4, CheckLevel.FAIL, TargetOutcome.REACHED),
+        (None, CheckLevel.FAIL, TargetOutcome.NOT_MEASURED),
+        (float("nan"), CheckLevel.FAIL, TargetOutcome.NOT_MEASURED),
     ],
 )
 def test_accuracy_is_a_share_and_a_missed_target_is_a_warning(
-    warehouse: Warehouse, accuracy: float | None, level: CheckLevel, converged: bool | None
+    warehouse: Warehouse, accuracy: float | None, level: CheckLevel, outcome: TargetOutcome
 ) -> None:
     row = stored(warehouse, a.record(accuracy=accuracy))
 
     assert levels(row)["V06"] is level
-    assert row.converged is converged
+    assert row.target_outcome is outcome
 
 
 def test_accuracy_on_synthetic_data_is_kept_but_is_no_measurement(warehouse: Warehouse) -> None:

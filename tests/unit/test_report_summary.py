@@ -165,6 +165,23 @@ def test_what_does_not_count_is_said_with_its_reason(warehouse: Warehouse) -> No
     assert "3 次运行中有 2 次有效" in chinese
 
 
+def test_a_missed_target_is_said_first_and_beside_the_accuracy(warehouse: Warehouse) -> None:
+    warehouse.rebuild([*a.records([8000], "good"), *a.records([9000], "useless", accuracy=0.1)])
+
+    page = reports(warehouse).write(["good-0", "useless-0"], ReportLanguage.EN)
+
+    assert "1 run that counts missed its target accuracy (№ 2; modelarts.kat1.8xlarge): 10 %, target 75.9 %" in page
+    assert page.count('<span class="fail">target missed</span>') == 1
+
+
+def test_a_workload_without_a_target_accuracy_is_named(warehouse: Warehouse) -> None:
+    warehouse.rebuild([a.record("one", facts=replace(a.FACTS, accuracy_target=None))])
+
+    page = reports(warehouse).write(["one"], ReportLanguage.EN)
+
+    assert "No target accuracy is stated: mindspore_resnet" in page
+
+
 def test_a_configuration_is_one_row_over_all_series(warehouse: Warehouse) -> None:
     runs = a.records([8000.0, 8100.0, 8050.0, 8070.0], "again")
     warehouse.record_many([replace(r, run=replace(r.run, series_id=f"s-{n // 2}")) for n, r in enumerate(runs)])

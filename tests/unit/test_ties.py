@@ -13,6 +13,7 @@ class Ranked:
     """What `ties` reads of a row."""
 
     interval: tuple[float, float] | None
+    missed: int = 0
 
 
 @pytest.mark.parametrize(

@@ -63,12 +63,13 @@ class RegionActivity:
 
 _KEYS = tuple(field.name for field in fields(Trend))
 
-# The best run of each trend that ended in the period. Group statistics know it without reading a run.
+# The best run of each trend that ended in the period. Group statistics know it without reading a run. Rows with a run
+# that missed its target hold no record.
 _FASTEST = f"""
     select {", ".join(_KEYS)}, any_value(model) as model,
         max_by(best_run_id, best) as run_id, max_by(best_at, best) as ended, max(best) as throughput,
         list(group_id) as groups
-    from {{statistics}} where origin = 'launched' group by {", ".join(_KEYS)}
+    from {{statistics}} where origin = 'launched' and missed = 0 group by {", ".join(_KEYS)}
     having max_by(best_at, best) >= $since order by ended desc limit {MAX_RECORDS}
 """
 

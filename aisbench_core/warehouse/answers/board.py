@@ -54,11 +54,20 @@ def _rank(condition: str) -> str:
     return f"case when runs > 0 and origin = 'launched' then ({rivals}) end"
 
 
+# Rows whose runs reached their target, or have none, come before those with a run that missed it: fast is what learns.
+_BETTER = """(case when (other.missed > 0) = (page.missed > 0) then other.low > page.high
+    else page.missed > 0 end)"""
+_AT_LEAST_EQUAL = """(case when (other.missed > 0) = (page.missed > 0) then other.high >= page.low
+    else page.missed > 0 end)"""
+
 # Sorts by numbers in the row's own unit. Rows are sorted by unit first: numbers of two units have no order.
 _RATES = frozenset({"throughput", "best", "olympic_mean", "per_node", "per_card"})
 
 # The same of currencies.
 _AMOUNTS = frozenset(column.name for column in medians() if column.unit == CURRENCY)
+
+# Sorts by what a result is worth: one that missed its target is worth less than any that reached it.
+_MERITS = _RATES | {column.name for column in medians()}
 
 _DIFFERING = [f"case when other_{name} then '{name}' end" for name in ASPECTS]
 
@@ -68,8 +77,8 @@ FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
     "reason": "case when runs > 0 then '' else why end",
     "differs_in": f"concat_ws(';', {', '.join(_DIFFERING)})",
     # Rows whose confidence intervals overlap may be in either order, so that each has a range of ranks.
-    "rank_from": "1 + " + _rank("other.low > page.high"),
-    "rank_to": _rank("other.high >= page.low"),
+    "rank_from": "1 + " + _rank(_BETTER),
+    "rank_to": _rank(_AT_LEAST_EQUAL),
 }
 
 
@@ -77,9 +86,8 @@ def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     """One page of groups, sorted, with how many groups there are in all."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
     units = "throughput_unit, " if query.sort in _RATES else "currency nulls last, " if query.sort in _AMOUNTS else ""
-    sorted_by = (
-        f"{units}{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
-    )
+    first = f"{units}{'missed > 0, ' if query.sort in _MERITS else ''}{order(query, BOARD_SORTS)}"
+    sorted_by = f"{first}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
     filters = parameters(cur, query)
     # Ranks are computed for the rows of the page only: each of them is compared with all other groups.
     cur.execute(
@@ -100,9 +108,11 @@ def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
 
 
 # Benchmarks keep their order from day to day. Within one, configurations without a valid run are last, imported ones,
-# which nobody verified, before them.
+# which nobody verified, before them; of each, those with a missed target after the others.
 _BENCHMARKS = f"model, workload, dataset, {', '.join(_BENCHMARK)}"
-_BEST_FIRST = "runs = 0, origin <> 'launched', throughput desc nulls last, framework_version, flavor, latest_run_id"
+_BEST_FIRST = (
+    "runs = 0, origin <> 'launched', missed > 0, throughput desc nulls last, framework_version, flavor, latest_run_id"
+)
 
 
 def benchmarks(cur: DuckDBPyConnection, query: BoardQuery, most: int) -> BenchmarkPage:

@@ -32,8 +32,8 @@ _COSTS = costs_where("group_id = ?")
 
 @dataclass(frozen=True, slots=True)
 class BoardRowDetails:
-    """A row of the leaderboard. `best` is its benchmark's fastest row, of those with a rank where there are any;
-    `ranked` is how many have one.
+    """A row of the leaderboard. `best` is its benchmark's fastest row, of those with a rank and without a missed
+    target where there are any; `ranked` is how many have one.
 
     `runs`: the newest MAX_RUNS of `total`, valid or not. `node_hours`, and `costs` by currency: of launched runs."""
 
@@ -78,7 +78,7 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
     ranked = [one for one in rows if one.rank_from is not None]
     return BoardRowDetails(
         row,
-        max(ranked or rows, key=lambda one: one.throughput or 0.0),
+        max(ranked or rows, key=lambda one: (not one.missed, one.throughput or 0.0)),
         len(ranked),
         tuple(by_id[one] for one in ids),
         total,

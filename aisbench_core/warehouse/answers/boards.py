@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from aisbench_core.model import Mode, Origin
+from aisbench_core.warehouse.values import TargetOutcome
 
 # What may distinguish rows that look alike otherwise, and the field of a row that holds it.
 ASPECTS = {"accelerator": "accelerator", "image": "image", "code": "code_sha256", "data": "dataset_sha256"}
@@ -26,7 +27,9 @@ class BoardRow:
     the mean overlap; imported rows have none. Accuracy on synthetic data does not count. `median_run_id` is the valid
     run in the middle by throughput, the slower one of two, and `accuracy` its accuracy. `differs_in` names the ASPECTS
     in which this row differs from rows that look the same, separated by `;`. Costs are in `currency`: there are none if
-    the valid runs have several.
+    the valid runs have several. `reached` and `missed` are how many of the `runs` have an accuracy of at least, or
+    below, the `accuracy_target` of their workload, the highest if they state several; rows with a missed target rank
+    after those without.
     """
 
     workload: str
@@ -79,6 +82,18 @@ class BoardRow:
     cost: float | None = None
     cost_per_million_samples: float | None = None
     currency: str = ""
+    accuracy_target: float | None = None
+    reached: int = 0
+    missed: int = 0
+
+    @property
+    def target_outcome(self) -> TargetOutcome:
+        """Whether its valid runs reached the target of their workload; one that missed it is never hidden."""
+        if self.missed:
+            return TargetOutcome.MISSED if self.missed == self.runs else TargetOutcome.PARTLY_MISSED
+        if self.accuracy_target is None and self.runs:
+            return TargetOutcome.NOT_STATED
+        return TargetOutcome.REACHED if self.reached else TargetOutcome.NOT_MEASURED
 
     @property
     def system(self) -> str:
@@ -130,12 +145,16 @@ def ties(rows: Sequence[BoardRow]) -> tuple[tuple[int, ...], ...]:
     """The largest sets of two rows or more, by index, in which the intervals of any two overlap.
 
     A row may be in several: where A ties with B and B with C, A may still be faster than C for certain."""
-    intervals = {index: row.interval for index, row in enumerate(rows)}
-    known = {index: interval for index, interval in intervals.items() if interval}
+    reached = [index for index, row in enumerate(rows) if not row.missed]
+    missed = [index for index, row in enumerate(rows) if row.missed]  # these rank after the others, however fast
+    return tuple(sorted([*_ties_of(rows, reached), *_ties_of(rows, missed)]))
+
+
+def _ties_of(rows: Sequence[BoardRow], indexes: Sequence[int]) -> list[tuple[int, ...]]:
+    known = {index: interval for index in indexes if (interval := rows[index].interval)}
     # Intervals that overlap pairwise have a point in common, and one of those points is where the last of them begins.
     sets = {tuple(index for index, (low, high) in known.items() if low <= begin <= high) for begin, _ in known.values()}
-    largest = [one for one in sets if len(one) > 1 and not any(set(one) < set(other) for other in sets)]
-    return tuple(sorted(largest))
+    return [one for one in sets if len(one) > 1 and not any(set(one) < set(other) for other in sets)]
 
 
 def named(value: str) -> str:

@@ -107,13 +107,15 @@ class Peers:
     """The valid runs in a run's row of the leaderboard, itself included: the newest 500 at most, and some as `dots`.
 
     `difference` is against the baseline's group; None within one group, with fewer than two runs on a side, and where
-    there is no ratio. Throughputs are per node or card where these decide."""
+    there is no ratio. Throughputs are per node or card where these decide. `missed`: how many of them are below the
+    target of their workload."""
 
     run_id: str
     summary: Summary | None
     dots: tuple[RunDot, ...]
     is_baselines: bool
     difference: MeanDifference | None
+    missed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

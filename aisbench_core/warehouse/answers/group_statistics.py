@@ -64,6 +64,9 @@ _NUMBERS = {
     "per_card": "median(throughput_per_card) filter (where counted is not null)",
     "best_accuracy": "max(accuracy_measured) filter (where counted is not null)",
     "median_accuracy": "median(accuracy_measured) filter (where counted is not null)",
+    "accuracy_target": "max(accuracy_target) filter (where counted is not null)",
+    "reached": "count(*) filter (where counted is not null and accuracy_measured >= accuracy_target)",
+    "missed": "count(*) filter (where counted is not null and accuracy_measured < accuracy_target)",
     **{median.name: _median(median) for median in medians()},
     "currency": f"case when {_ONE_CURRENCY} then min(nullif(currency, '')) filter (where counted is not null) end",
 }
@@ -142,11 +145,11 @@ def current(cur: DuckDBPyConnection) -> str:
 
 _FLOATS = (
     "throughput", "best", "mean", "sd", "olympic_mean", "per_node", "per_card", "best_accuracy", "median_accuracy",
-    "accuracy", *(median.name for median in medians()),
+    "accuracy", "accuracy_target", *(median.name for median in medians()),
 )  # fmt: skip
 _EXACT = (
     "recorded", "valid", "runs", "invalid", "incomplete", "ruleset_ids", "best_run_id", "latest_run_id",
-    "newest_run_id", "why", "median_run_id", "currency",
+    "newest_run_id", "why", "median_run_id", "currency", "reached", "missed",
 )  # fmt: skip
 
 # Threads add up floats in any order, so that two sums of the same runs differ in their last digits.

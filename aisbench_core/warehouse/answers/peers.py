@@ -1,7 +1,7 @@
 """The group behind each compared run: the valid runs of its row of the leaderboard, whether two groups
 differ, and what a configuration usually reaches."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -39,20 +39,22 @@ def peers(
         f"""
         with ranked as (
             select group_id, run_id, {_THROUGHPUT[normalise_by]} as throughput,
+                coalesce(accuracy_measured < accuracy_target, false) as missed,
                 row_number() over (partition by group_id order by created_at desc, run_id) as number
             from runs join results using (run_id)
             where {COUNTED} and {OF_GROUPS})
-        select group_id, run_id, throughput from ranked
+        select group_id, missed, run_id, throughput from ranked
         where number <= {MAX_PEERS} and throughput is not null order by group_id, hash(run_id), run_id
         """,
         {"groups": list(set(ids))},
     )
     # By hash, so that the first MAX_DOTS of a group are a sample that stays the same.
     dots: defaultdict[int, list[RunDot]] = defaultdict(list)
-    for group, *cells in cur.fetchall():
+    missed: Counter[int] = Counter()
+    for group, has_missed, *cells in cur.fetchall():
         dots[group].append(RunDot(*cells))
-    groups = [dots[group] for group in ids]
-    return tuple(_peers(one, group, groups[0]) for one, group in zip(by_run, groups, strict=True))
+        missed[group] += has_missed
+    return tuple(_peers(one, dots[group], dots[ids[0]], missed[group]) for one, group in zip(by_run, ids, strict=True))
 
 
 def medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunRow, ...]:
@@ -78,13 +80,13 @@ def _group_ids(runs: Sequence[RunRow]) -> list[int]:
     return [group_id({name: getattr(run, name) for name in GROUP_KEYS}) for run in runs]
 
 
-def _peers(run: RunComparability, group: Sequence[RunDot], base: Sequence[RunDot]) -> Peers:
+def _peers(run: RunComparability, group: Sequence[RunDot], base: Sequence[RunDot], missed: int) -> Peers:
     throughputs = [dot.throughput for dot in group]
     is_baseline = {dot.run_id for dot in group} == {dot.run_id for dot in base}
     gap = None
     if not is_baseline and run.verdict is not Comparability.NOT_COMPARABLE:
         gap = difference([dot.throughput for dot in base], throughputs)
-    return Peers(run.run_id, summary(throughputs), tuple(group[:MAX_DOTS]), is_baseline, gap)
+    return Peers(run.run_id, summary(throughputs), tuple(group[:MAX_DOTS]), is_baseline, gap, missed)
 
 
 NEWEST = 20

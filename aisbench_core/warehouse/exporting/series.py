@@ -160,6 +160,11 @@ GROUPS = {
         *(number(median.name, f"median over the valid runs: {median.meaning}", median.unit) for median in medians()),
         text("currency", "currency of the costs, which are empty if the valid runs have several"),
     ),
+    "target": (
+        number("accuracy_target", "target of the workload, share, 0 to 1; empty if none is stated", "1"),
+        integer("runs_reached_target", "how many of runs_valid reached it", "reached"),
+        integer("runs_missed_target", "how many of runs_valid have an accuracy below it", "missed"),
+    ),
 }
 
 _RUN = "struct_pack(speed := counted, id := run_id)"

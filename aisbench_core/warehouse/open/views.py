@@ -79,6 +79,9 @@ _GROUP_MEANINGS = (
         "per_card": ("median throughput per card", UNIT),
         "best_accuracy": ("highest accuracy", FRACTION),
         "median_accuracy": ("median accuracy", FRACTION),
+        "accuracy_target": ("target of the workload, the highest one if the runs have several", FRACTION),
+        "reached": ("how many of `runs` reached their target", "1"),
+        "missed": ("how many of `runs` have an accuracy below their target; such rows rank after all others", "1"),
         "differs_in": (
             "which of `accelerator`, `image`, `code` and `data` differ between otherwise equal rows, separated by `;`",
             "",

@@ -44,6 +44,8 @@ STEPS = {
     15: "",
     # The table of spending: it is computed from all runs.
     17: "",
+    # How many runs of a group reached the target of their workload: it is computed from all runs.
+    18: "",
 }
 
 LATEST = max(

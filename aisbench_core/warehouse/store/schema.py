@@ -69,6 +69,7 @@ GROUP_STATISTICS = {
     **_columns("median_run_id VARCHAR, accuracy DOUBLE"),
     **{column.name: "DOUBLE" for column in columns.medians()},
     "currency": "VARCHAR",
+    **_columns("accuracy_target DOUBLE, reached BIGINT, missed BIGINT"),
 }
 
 ALL_TABLES = TABLES | {

@@ -16,6 +16,7 @@ from pages._ui.compare.names import names_of
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard.board import MAX_COMPARED, MIN_COMPARED
 from pages._ui.runs.ranks import show_ranks
+from pages._ui.runs.target import peers_text, target_text
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, url
@@ -106,11 +107,19 @@ def show_metrics(comparison: Comparison) -> None:
     st.header(t("compare.metrics"))
     names, measured = names_of(comparison), filter(_is_measured, comparison.metrics)
     rows = [_metric_cells(metric, comparison.runs, names) for metric in measured]
+    rows.append(_target_cells(comparison, names))
     show_side_by_side(rows, t("compare.metrics"))
     st.caption(t("compare.metrics_legend"))
     if comparison.by is ComparedBy.ROWS:
         counts = [peer.summary.count if peer.summary else 0 for peer in comparison.peers]
         st.caption(t("compare.of_rows", runs=", ".join(map(str, counts))))
+
+
+def _target_cells(comparison: Comparison, names: Mapping[str, str]) -> dict[str, Any]:
+    pairs = zip(comparison.runs, comparison.peers, strict=True)
+    by_row = comparison.by is ComparedBy.ROWS
+    texts = {names[run.run_id]: peers_text(run, peers) if by_row else target_text(run) for run, peers in pairs}
+    return {t("compare.metric"): t("board.target")} | texts
 
 
 def _is_measured(metric: MetricComparison) -> bool:

@@ -11,6 +11,7 @@ from aisbench_core.warehouse.answers.compared import Comparison, Peers
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.compare.names import names_of
 from pages._ui.leaderboard.rows import common_unit, own_unit
+from pages._ui.runs.target import peers_text
 from pages._ui.shell import charts
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink, run_colour
 from pages._ui.shell.formats import rounded
@@ -36,22 +37,23 @@ def show_peers(comparison: Comparison) -> None:
         st.caption(t("peers.sampled", hidden=hidden))
     unit = common_unit(comparison.runs)
     pairs = zip(comparison.peers, comparison.runs, strict=True)
-    rows = [_cells(peers, names[peers.run_id], unit, own_unit(run, unit)) for peers, run in pairs]
+    rows = [_cells(peers, names[peers.run_id], unit, run) for peers, run in pairs]
     show_table(rows, t("peers.title"))
 
 
-def _cells(peers: Peers, name: str, unit: str, own: Mapping[str, str]) -> dict[str, Any]:
+def _cells(peers: Peers, name: str, unit: str, run: RunRow) -> dict[str, Any]:
     group, difference = peers.summary, peers.difference
     factors = difference.ratio if difference else (None, None, None)
     ratio, low, high = (rounded(factor, 5) for factor in factors)
     return {
         t("peers.like"): name,
         t("board.runs"): group.count if group else 0,
-        **own,
+        **own_unit(run, unit),
         t("scaling.mean", unit=unit): rounded(group.mean if group else None),
         t("peers.ratio"): ratio,
         t("peers.ratio_low"): low,
         t("peers.ratio_high"): high,
+        t("board.target"): peers_text(run, peers),
         t("peers.note"): t("peers.baselines") if peers.is_baselines else MISSING,
         t("scaling.low", unit=unit): rounded(group.ci_low if group else None),
         t("scaling.high", unit=unit): rounded(group.ci_high if group else None),

@@ -14,6 +14,7 @@ from pages._ui import layout
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import BADGES, SIGNS
 from pages._ui.leaderboard.rows import at_least_zero, run_cells
+from pages._ui.runs.target import target_text
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, navigation
@@ -94,6 +95,10 @@ def _show_numbers(found: BoardRowDetails) -> None:
     if row.ci_low is not None and row.ci_high is not None:
         low, high = number(at_least_zero(row.ci_low)), number(row.ci_high, unit)
         st.caption(t("configuration.interval", low=low, high=high))
+    if row.target_outcome.is_missed:
+        st.error(target_text(row), icon=":material/trending_down:")
+    elif row.runs:
+        st.caption(target_text(row))
 
 
 def _relation(row: BoardRow, best: BoardRow) -> str:

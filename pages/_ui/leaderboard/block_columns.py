@@ -15,6 +15,7 @@ from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.leaderboard.changes import badge_colours, change_text
 from pages._ui.leaderboard.rows import at_least_zero
+from pages._ui.runs.target import row_note
 from pages._ui.shell import url
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import hundredfold, rounded, when
@@ -42,6 +43,7 @@ _TITLES = {
     "trend": "board.trend",
     "cv": "board.cv",
     "accuracy": "board.accuracy_percent",
+    "note": "board.note",
     **{column.name: "" for column in medians()},
     "currency": "board.currency",
     "parameters": "board.parameters",
@@ -52,10 +54,10 @@ _TITLES = {
 }
 
 # What fits into a window of 1280 pixels. `parameters` is there only where rows differ in nothing else, `change` only
-# where a row regressed or improved.
+# where a row regressed or improved, `note` only where a row missed its target: titles name that.
 DEFAULT_COLUMNS = (
     *("rank", "flavor", "size", "version", "throughput", "per_card"),
-    *("relation", "change", "interval", "runs", "trend", "parameters"),
+    *("relation", "change", "interval", "runs", "trend", "note", "parameters"),
 )
 # Ranks that tie are a band of one colour, whose letter says the same; a row of two bands has the first one's colour.
 BANDS = ("blue", "violet", "orange")
@@ -113,6 +115,7 @@ def block_cells(
             "trend": [dot.throughput for dot in dots[row.latest_run_id]],
             "cv": hundredfold(row.cv),
             "accuracy": hundredfold(row.accuracy),
+            **({"note": note} if (note := row_note(row)) else {}),
             **{column.name: rounded(value) for column in medians() if (value := getattr(row, column.name)) is not None},
             **({"currency": row.currency} if row.currency else {}),
             **({"parameters": row.system} if row.system else {}),

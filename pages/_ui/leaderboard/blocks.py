@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, clipped
+from aisbench_core.formats import MISSING, clipped, number
 from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.warehouse.answers.boards import BenchmarkBoard, BoardRow
 from aisbench_core.warehouse.answers.compared import ComparedBy
@@ -19,7 +19,7 @@ from pages._ui.runs.validity import show_rules
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import whole_name
+from pages._ui.shell.formats import hundredfold, whole_name
 from pages._ui.shell.listing import page_of, show_pages
 from pages._ui.shell.navigation import LEADERBOARD, link
 from pages._ui.shell.row_keys import openable
@@ -80,8 +80,15 @@ def show_blocks(query: BoardQuery, names: Sequence[str]) -> bool:
 
 
 def benchmark_title(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:
-    """The benchmark in one line of Markdown, with the unit of its numbers."""
-    return f"**{plain(benchmark_name(block, parameters))}** · {plain(t.unit(block.rows[0].throughput_unit))}"
+    """The benchmark in one line of Markdown, with the unit of its numbers and the accuracy to reach."""
+    unit = plain(t.unit(block.rows[0].throughput_unit))
+    return f"**{plain(benchmark_name(block, parameters))}** · {unit} · {_target_of(block)}"
+
+
+def _target_of(block: BenchmarkBoard) -> str:
+    targets = sorted({row.accuracy_target for row in block.rows if row.accuracy_target is not None})
+    named = " / ".join(number(hundredfold(target)) for target in targets)
+    return t("target.of", target=named) if named else t("target.not_stated")
 
 
 def benchmark_name(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:

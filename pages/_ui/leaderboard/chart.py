@@ -8,6 +8,7 @@ import altair as alt
 from aisbench_core.formats import clipped
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.compared import RunDot
+from pages._ui.runs.target import row_note, target_text
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name, version_scale
 from pages._ui.shell.words import t
 
@@ -50,6 +51,7 @@ def _names(rows: Sequence[BoardRow], titles: Mapping[str, str]) -> dict[str, str
     for row in rows:
         title = titles[row.latest_run_id]
         name = f"{row.rank}. {title}" if row.rank else title
+        name = " · ".join(filter(None, (name, row_note(row))))
         names[row.latest_run_id] = f"{name} · {row.latest_run_id}" if name in names.values() else name
     return names
 
@@ -64,6 +66,7 @@ def _bar(row: BoardRow, name: str, title: str) -> dict[str, Any]:
         "version": _version(row),
         "runs": row.runs,
         "rank": row.rank,
+        "target": target_text(row),
     }
 
 
@@ -95,6 +98,7 @@ def _bar_tips(unit: str) -> list[Any]:
         alt.Tooltip("low:Q", title=t("board.low", unit=unit), format=",.5~g"),
         alt.Tooltip("high:Q", title=t("board.high", unit=unit), format=",.5~g"),
         alt.Tooltip("runs:Q", title=t("board.runs")),
+        alt.Tooltip("target:N", title=t("board.target")),
     ]
 
 

@@ -7,6 +7,7 @@ from aisbench_core.formats import MISSING, duration, nodes_and_cards
 from aisbench_core.model.columns import medians
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware
 from aisbench_core.warehouse.values import RunRow
+from pages._ui.runs.target import target_text
 from pages._ui.runs.validity import reasons
 from pages._ui.shell.formats import hundredfold, rounded, when
 from pages._ui.shell.words import t
@@ -38,6 +39,7 @@ def group_cells(
         t("board.cv"): hundredfold(row.cv),
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.accuracy),
+        t("board.target"): target_text(row),
         **median_cells(row),
         t("board.low", unit=unit): rounded(at_least_zero(row.ci_low)),
         t("board.high", unit=unit): rounded(row.ci_high),
@@ -72,6 +74,7 @@ def run_cells(row: RunRow, unit: str) -> dict[str, Any]:
         t("board.block_size"): nodes_and_cards(row.node_count, row.cards_per_node),
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.accuracy),
+        t("board.target"): target_text(row),
         t("board.origin"): t(f"origin.{row.origin}"),
         t("board.tag"): ", ".join(row.tags),
         t("board.reason"): reasons(row),

@@ -12,6 +12,7 @@ from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.leaderboard.block_columns import band_of, framework_of, interval_text, rank_cells, relation
 from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title
 from pages._ui.leaderboard.changes import CHANGES, change_text, changes_of, trends_of
+from pages._ui.runs.target import row_note
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
@@ -68,6 +69,7 @@ def _show_block(
     block: BenchmarkBoard, newest: Mapping[str, Sequence[RunDot]], changes: Mapping[str, TrendVerdict]
 ) -> None:
     same_framework = framework_of(block.rows)
+    has_notes = any(map(row_note, block.rows))
     cells = [
         {
             t("board.rank"): f":{band_of(rank)}-badge[{plain(rank)}]",
@@ -81,6 +83,7 @@ def _show_block(
             t("board.block_change"): _badge(changes.get(row.latest_run_id)),
             t("board.interval"): interval_text(row),
             t("board.block_runs"): str(row.runs),
+            **({t("board.note"): f":red-badge[{plain(row_note(row))}]" if row_note(row) else ""} if has_notes else {}),
             t("board.block_trend"): sparkline([dot.throughput for dot in newest[row.latest_run_id]]),
         }
         for row, rank in zip(block.rows, rank_cells(block.rows), strict=True)

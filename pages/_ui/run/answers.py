@@ -11,6 +11,8 @@ from aisbench_core.progress.snapshots import RunSnapshot
 from pages._ui.run import curves, health
 from pages._ui.runs import cards
 from pages._ui.runs.job_details import show_queue
+from pages._ui.runs.target import target_badge
+from pages._ui.runs.validity import recorded_by_id
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
@@ -22,6 +24,8 @@ def show_answers(now: RunSnapshot) -> None:
     run = now.run
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.state_badge(run)
+        if run.state is RunState.COMPLETED:
+            target_badge(recorded_by_id([run.run_id]).get(run.run_id))
         if run.started_at and not run.state.is_terminal:
             lasted = (core().clock() - run.started_at).total_seconds()
             st.caption(t("live.started", at=when(run.started_at), lasted=duration(max(0.0, lasted))))

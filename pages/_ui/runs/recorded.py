@@ -18,6 +18,7 @@ from pages._ui.runs.ranks import show_ranks_of
 from pages._ui.runs.reproduce import show_original, show_reproduce_button, show_result
 from pages._ui.runs.servers import show_servers_of
 from pages._ui.runs.system_form import show_system
+from pages._ui.runs.target import show_target, target_badge
 from pages._ui.runs.validity import badge, show_verdict_of
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
@@ -46,6 +47,7 @@ def show_recorded(row: RunRow) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"origin.{row.origin}"), icon=":material/history:", color="violet")
         badge(row.validity)
+        target_badge(row)
         link(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(row))
         link(navigation.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
         show_clone_button(row.run_id, key="one")
@@ -86,6 +88,7 @@ def show_measured(row: RunRow) -> None:
     throughput.metric(t("charts.throughput", unit=unit), number(row.throughput), border=True)
     accuracy.metric(t("board.accuracy"), percent(row.accuracy), border=True)
     validity.metric(t("board.validity"), t(f"validity.{row.validity}"), border=True)
+    show_target(row)
     if row.rehearsal:
         st.caption(t("board.rehearsal"))
 

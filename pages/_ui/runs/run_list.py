@@ -4,12 +4,13 @@ import streamlit as st
 
 from aisbench_core.formats import duration
 from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort
-from aisbench_core.warehouse.values import Validity
+from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs import cards
 from pages._ui.runs.annotations import show_tags
 from pages._ui.runs.job_details import alert_kind, show_alert_badge
-from pages._ui.runs.validity import badge, validity_by_run
+from pages._ui.runs.target import target_badge
+from pages._ui.runs.validity import badge, recorded_by_id
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core, is_timer, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain
@@ -54,13 +55,13 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: fr
     pages = url.Pages("page", total, PAGE)
     ended = ledger_answer(core().ledger.page, TERMINAL, text, PAGE, pages.offset, sort, descending)
     runs = [run for run in ended if run.run_id not in shown]
-    validity = validity_by_run([run.run_id for run in runs])
+    recorded = recorded_by_id([run.run_id for run in runs])
     annotations, titles = core().annotations.of_runs(runs), cards.run_titles(runs)
     for run in runs:
         with st.container(border=True, key=f"run-{run.run_id}"):
             heading, actions = st.columns([5, 2], vertical_alignment="center")
             with heading:
-                _heading(run, titles[run.run_id], validity.get(run.run_id), annotations[run.run_id].tags)
+                _heading(run, titles[run.run_id], recorded.get(run.run_id), annotations[run.run_id].tags)
             with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 cards.show_collect_again(run, key=run.run_id)
                 show_clone_button(run.run_id, key=run.run_id)
@@ -68,12 +69,13 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: fr
     pages.show()
 
 
-def _heading(run: Run, title: str, validity: Validity | None = None, tags: tuple[str, ...] = ()) -> None:
+def _heading(run: Run, title: str, recorded: RunRow | None = None, tags: tuple[str, ...] = ()) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.state_badge(run)
         show_alert_badge(run)
-        if validity:
-            badge(validity)
+        if recorded:
+            badge(recorded.validity)
+            target_badge(recorded)
         navigation.link(navigation.LIVE, plain(title), {"run": run.run_id})
         show_tags(tags)
     ended = t("runs.ended_at", at=when(run.ended_at)) if run.ended_at else ""

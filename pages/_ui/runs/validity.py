@@ -1,6 +1,6 @@
 """The validity of a run's result, by which ruleset, and what to do about each check that failed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
@@ -121,10 +121,10 @@ def show_rulesets(query: BoardQuery) -> None:
         st.caption(t(key, rulesets=plain(", ".join(map(id_of, stored)))))
 
 
-def validity_by_run(run_ids: Sequence[str]) -> dict[str, Validity]:
-    """The validity of the runs that are recorded; of none while the warehouse cannot be read."""
+def recorded_by_id(run_ids: Sequence[str]) -> Mapping[str, RunRow]:
+    """Those of the runs that are recorded; none while the warehouse cannot be read."""
     try:
-        return {run_id: row.validity for run_id, row in cached(core().warehouse.runs_of, tuple(run_ids)).items()}
+        return cached(core().warehouse.runs_of, tuple(run_ids))
     except AisbenchError:
         return {}
 

@@ -1,0 +1,49 @@
+"""Whether runs and rows reached the accuracy that their workload states: no number of one that missed stands alone."""
+
+import streamlit as st
+
+from aisbench_core.formats import percent
+from aisbench_core.warehouse.answers.boards import BoardRow
+from aisbench_core.warehouse.answers.compared import Peers
+from aisbench_core.warehouse.values import RunRow, TargetOutcome
+from pages._ui.shell.words import t
+
+
+def target_text(row: BoardRow | RunRow) -> str:
+    """Of one run, or of how many runs of a row."""
+    if isinstance(row, BoardRow):
+        return outcome_text(row.target_outcome, row.missed, row.runs)
+    return outcome_text(row.target_outcome)
+
+
+def row_note(row: BoardRow) -> str:
+    """What must not be overlooked beside the numbers of a row; empty where there is nothing."""
+    return target_text(row) if row.target_outcome.is_missed else ""
+
+
+def peers_text(run: RunRow, peers: Peers) -> str:
+    """Of the runs like a compared one."""
+    runs = peers.summary.count if peers.summary else 0
+    if not peers.missed:
+        return target_text(run)
+    is_all = peers.missed == runs
+    return outcome_text(TargetOutcome.MISSED if is_all else TargetOutcome.PARTLY_MISSED, peers.missed, runs)
+
+
+def outcome_text(outcome: TargetOutcome, missed: int = 0, runs: int = 0) -> str:
+    return t(f"target.{outcome.name.lower()}", missed=missed, runs=runs)
+
+
+def show_target(row: RunRow) -> None:
+    """Below the figures of a run; one that missed its target says what that means for its throughput."""
+    if row.accuracy is not None and row.target_outcome is TargetOutcome.MISSED:
+        values = {"accuracy": percent(row.accuracy), "target": percent(row.accuracy_target)}
+        st.error(t("target.run_missed", **values), icon=":material/trending_down:")
+    else:
+        st.caption(target_text(row))
+
+
+def target_badge(row: RunRow | None) -> None:
+    """Beside the state of a run that missed its target; nothing for any other."""
+    if row and row.target_outcome is TargetOutcome.MISSED and row.validity.counts:
+        st.badge(target_text(row), color="red", icon=":material/trending_down:")

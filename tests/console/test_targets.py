@@ -1,0 +1,106 @@
+"""A missed target accuracy is said beside every number of the run or row, in each view of the console."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+from tests.console.conftest import OpenPage, drawn, texts
+from tests.console.test_results import table
+
+MISSED = "target missed"
+
+
+@pytest.fixture
+def fast_and_useless(data_dir: Path) -> None:
+    """A fast row that learned nothing, one of which half did, and one that reached its target."""
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(
+        [
+            *a.records([20_000, 20_100], "useless", flavor="useless", accuracy=0.1),
+            *a.records([15_000], "half", flavor="half"),
+            *a.records([15_100], "other-half", flavor="half", accuracy=0.1),
+            *a.records([9_000, 9_010], "good", flavor="good"),
+        ]
+    )
+
+
+@pytest.mark.usefixtures("fast_and_useless")
+def test_benchmarks_have_it_last_with_a_note_and_name_the_target(open_page: OpenPage) -> None:
+    app = open_page("leaderboard", chart="1")
+
+    rows = table(app)
+    assert list(rows["Flavor"]) == ["good", "useless", "half"]
+    assert list(rows["Note"].fillna("")) == ["", MISSED, "1 of 2 missed the target"]
+    assert "target 75.9 %" in texts(app)
+    bars = [str(row["name"]) for row in drawn(app) if "rank" in row]
+    assert [MISSED in name for name in bars] == [False, True, False]
+    assert "1 of 2 missed" in bars[2]
+
+
+@pytest.mark.usefixtures("fast_and_useless")
+def test_the_wall_screen_has_it_last_with_a_note(open_page: OpenPage) -> None:
+    app = open_page("leaderboard", tv="1")
+
+    rows = app.table[0].value
+    assert list(rows["Flavor"]) == ["good", "useless", "half"]
+    assert MISSED in rows["Note"].iloc[1]
+
+
+@pytest.mark.usefixtures("fast_and_useless")
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        ({"show": "groups"}, ["target reached", MISSED, "1 of 2 missed the target"]),
+        ({"show": "groups", "sort": "best"}, ["target reached", MISSED, "1 of 2 missed the target"]),
+    ],
+)
+def test_the_list_of_configurations_has_it_last(
+    open_page: OpenPage, view: Mapping[str, str], expected: list[str]
+) -> None:
+    app = open_page("leaderboard", **view)
+
+    assert list(table(app)["Target"]) == expected
+
+
+@pytest.mark.usefixtures("fast_and_useless")
+def test_single_runs_say_it(open_page: OpenPage) -> None:
+    rows = table(open_page("leaderboard", show="runs"))
+
+    said = dict(zip(rows["Run"], rows["Target"], strict=True))
+    assert (said["useless-0"], said["good-0"]) == (MISSED, "target reached")
+
+
+@pytest.mark.usefixtures("fast_and_useless")
+def test_the_page_of_a_configuration_says_it(open_page: OpenPage) -> None:
+    app = open_page("configuration", run="half-0")
+
+    assert any("1 of 2 missed the target" in box.value for box in app.error)
+
+
+@pytest.mark.usefixtures("fast_and_useless")
+def test_the_page_of_a_run_says_it_below_its_throughput(open_page: OpenPage) -> None:
+    app = open_page("live", run="useless-0")
+
+    assert any("10" in box.value and "75.9" in box.value and "missed" in box.value for box in app.error)
+    assert MISSED in texts(app)
+
+
+@pytest.mark.usefixtures("fast_and_useless")
+@pytest.mark.parametrize(("by", "half"), [("runs", "target reached"), ("rows", "1 of 2 missed the target")])
+def test_a_comparison_says_it(open_page: OpenPage, by: str, half: str) -> None:
+    app = open_page("compare", ids=["half-0", "useless-0"], by=by)
+
+    tables = [one.value for one in app.dataframe]
+    said = next(rows for rows in tables if "Target" in list(rows.iloc[:, 0]))
+    assert list(said[said.iloc[:, 0] == "Target"].iloc[0, 1:]) == [half, MISSED]
+
+
+def test_a_workload_without_a_target_says_so(open_page: OpenPage, data_dir: Path) -> None:
+    facts = replace(a.FACTS, accuracy_target=None)
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([a.record(facts=facts, accuracy=0.1)])
+
+    assert "no target stated" in texts(open_page("leaderboard"))
+    assert "no target stated" in texts(open_page("live", run="run-1"))
