@@ -40,6 +40,7 @@ from aisbench_core.errors import AisbenchError, NotAllowed, TokenRefused
 from aisbench_core.messages import Message
 from aisbench_core.model import WayIn
 from aisbench_core.tokens.token import Token
+from aisbench_core.warehouse.open.process import QueryProcesses
 from aisbench_core.wiring import Core
 
 LOG = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ class ApiServer:
         self._latency = CloudLatency(self._probes)
         self.answers: dict[int, int] = {}
         self._commands = RunningCommands()
+        self._queries = QueryProcesses()
 
     def app(self) -> Starlette:
         """The app with its routes."""
@@ -135,7 +137,9 @@ class ApiServer:
         path = {name: str(value) for name, value in request.path_params.items()}
         query = query_of(endpoint.query, request.query_params)
         content = body_of(endpoint.body, body, request.headers) if endpoint.body else None
-        return endpoint.handle(ApiCall(core, token, path, query, content, request.headers, self._commands))
+        return endpoint.handle(
+            ApiCall(core, token, path, query, content, request.headers, self._commands, self._queries)
+        )
 
     async def _metrics(self, request: Request) -> Response:
         token = await self._in_thread(self._token, request)

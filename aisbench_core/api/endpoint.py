@@ -16,6 +16,7 @@ from aisbench_core.tokens.token import Token
 
 if TYPE_CHECKING:
     from aisbench_core.commands.running import RunningCommands
+    from aisbench_core.warehouse.open.process import QueryProcesses
     from aisbench_core.wiring import Core
 
 PREFIX = "/api/v1"
@@ -49,6 +50,7 @@ class ApiCall:
     body: Any
     headers: Headers
     commands: "RunningCommands"
+    queries: "QueryProcesses"
 
     @property
     def actor(self) -> Actor:

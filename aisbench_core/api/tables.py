@@ -1,10 +1,8 @@
 """What `open_warehouse()` reads, for programs on other machines: Arrow streams, sent while they are read."""
 
 from collections.abc import Generator, Mapping
-from io import BytesIO
 from typing import Annotated, Any
 
-from pyarrow import ipc
 from pydantic import Field
 from starlette.responses import Response
 
@@ -15,7 +13,7 @@ from aisbench_core.model import Frozen, Origin, Scalar
 from aisbench_core.warehouse.exports import MEDIA_TYPES, ExportFormat
 from aisbench_core.warehouse.open.filters import of_rows, stated
 from aisbench_core.warehouse.open.queries import SECONDS, Query
-from aisbench_core.warehouse.open.tables import Batches, LocalTables
+from aisbench_core.warehouse.open.tables import Batches, LocalTables, iter_stream
 from aisbench_core.warehouse.values import Validity
 
 MEDIA_TYPE = MEDIA_TYPES[ExportFormat.ARROW]
@@ -78,9 +76,9 @@ class HistoryQuery(Frozen):
 
 
 def sql(call: ApiCall) -> Response:
-    """The answer to a SELECT as an Arrow stream; the engine is locked, and reads nothing but the warehouse."""
+    """The answer to a SELECT as an Arrow stream, from a process of its own that reads nothing but the warehouse."""
     request: SqlRequest = call.body
-    return _sent(call, _tables(call).sql(Query(request.query, request.values, request.seconds)))
+    return StreamedParts(_answer(call, Query(request.query, request.values, request.seconds)), MEDIA_TYPE)
 
 
 def views(call: ApiCall) -> Response:
@@ -127,19 +125,10 @@ def _sent(call: ApiCall, batches: Batches) -> Response:
 
 
 def _parts(call: ApiCall, batches: Batches) -> Generator[bytes]:
-    """The stream by its batches; the first part is the schema with the first batch, which tells most errors."""
-    target = BytesIO()
-    options = ipc.IpcWriteOptions(compression="lz4")
     with call.core.operations.started(call.actor.name), batches as reader:
-        with ipc.new_stream(target, reader.schema, options=options) as writer:
-            for batch in reader:
-                writer.write_batch(batch)
-                yield _drained(target)
-        yield _drained(target)
+        yield from iter_stream(reader)
 
 
-def _drained(target: BytesIO) -> bytes:
-    content = target.getvalue()
-    target.seek(0)
-    target.truncate()
-    return content
+def _answer(call: ApiCall, query: Query) -> Generator[bytes]:
+    with call.core.operations.started(call.actor.name):
+        yield from call.queries.iter_answer(call.core.reader, query)

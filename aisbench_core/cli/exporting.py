@@ -177,6 +177,7 @@ def sql(
     QUERY is DuckDB SQL, or - to read it from stdin. It cannot change data, or read or write files. Runs can be recorded
     at the same time. `show tables` lists the views, `describe v_runs` the columns of one.
     """
+    from aisbench_core.warehouse.open.memory import memory_limited
     from aisbench_core.warehouse.open.queries import Query, executed, has_both
 
     if invocation().served and seconds > SERVED_SECONDS:
@@ -188,7 +189,11 @@ def sql(
     reader = _reader(snapshot)
     most = limit or (MAX_TABLE_ROWS if file_format == "table" else None)
     try:
-        with _hard_limit(seconds, reader), executed(reader, Query(query, dict(values), seconds)) as cur:
+        with (
+            _hard_limit(seconds, reader),
+            memory_limited(),
+            executed(reader, Query(query, dict(values), seconds)) as cur,
+        ):
             mixed = _print_answer(cur, file_format, output, most)
         # Aggregates hide the column.
         if mixed or (_OVER_RUNS.search(query) and "rehearsal" not in query.lower() and has_both(reader)):

@@ -88,6 +88,13 @@ def test_a_question_that_cannot_be_answered_is_your_input(data_dir: Path) -> Non
     assert type_in(data_dir, "sql", "from v_runs", "-p", "nothing").exit_code == 2
 
 
+def test_a_question_for_too_much_memory_is_your_input(data_dir: Path) -> None:
+    result = type_in(data_dir, "sql", "select repeat('x', 4000000000)")
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "needs more than" in result.stderr
+
+
 def test_the_person_is_told_when_rehearsals_are_among_the_numbers(data_dir: Path) -> None:
     question = ("sql", "select max(throughput) from v_runs")
     assert "note:" not in type_in(data_dir, *question).stderr

@@ -24,7 +24,7 @@ import duckdb
 from aisbench_core.errors import QueryError, WarehouseError
 from aisbench_core.messages import Hint, Message, joined
 from aisbench_core.warehouse.exporting.csv_file import cell
-from aisbench_core.warehouse.store.reading import MEMORY, Reader
+from aisbench_core.warehouse.store.reading import MEMORY, CopyReader, Reader
 
 # The default time limit.
 SECONDS = 60.0
@@ -69,7 +69,7 @@ EXAMPLE = Query(
 
 
 @contextlib.contextmanager
-def executed(reader: Reader, query: Query) -> Iterator[duckdb.DuckDBPyConnection]:
+def executed(reader: Reader | CopyReader, query: Query) -> Iterator[duckdb.DuckDBPyConnection]:
     """A cursor with the answer, to be fetched within the context and the time limit.
 
     Raises QueryError if the query is not a single SELECT over the warehouse, fails, or exceeds its time or memory, and

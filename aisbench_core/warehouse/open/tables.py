@@ -4,13 +4,15 @@ A reader of this machine answers here; a server answers with the same batches (a
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from datetime import datetime
+from io import BytesIO
 from typing import Any, Protocol
 
 import pyarrow as pa
+from pyarrow import ipc
 
 from aisbench_core.errors import RunNotFound
 from aisbench_core.messages import Message
@@ -160,6 +162,23 @@ class LocalTables:
         ]
         more = {"verdict": str(trend.verdict.outcome)}
         yield _reader(rows, _about(_HISTORY, run.region, rehearsal=run.rehearsal, more=more))
+
+
+def iter_stream(batches: pa.RecordBatchReader) -> Generator[bytes]:
+    """An Arrow stream by its batches; the first part is the schema with the first batch, which tells most errors."""
+    target = BytesIO()
+    with ipc.new_stream(target, batches.schema, options=ipc.IpcWriteOptions(compression="lz4")) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            yield _drained(target)
+    yield _drained(target)
+
+
+def _drained(target: BytesIO) -> bytes:
+    content = target.getvalue()
+    target.seek(0)
+    target.truncate()
+    return content
 
 
 def about(schema: pa.Schema) -> Mapping[str, Any]:

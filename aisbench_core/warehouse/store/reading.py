@@ -69,6 +69,16 @@ class FileReader:
         with cur:
             yield cur
 
+    def link_copy(self, folder: Path) -> Path:
+        """The newest content as a file in the folder, which another process can open with CopyReader.
+
+        Raises OSError, DiskError, WarehouseBusy or WarehouseError."""
+        with self._guard:
+            self._newest()
+            link = folder / f"{NAME}.duckdb"
+            link.hardlink_to(self._copy)
+        return link
+
     def close(self) -> None:
         """Remove the copy; the next query makes another one."""
         with self._guard:
@@ -92,17 +102,19 @@ class FileReader:
     def _opened(self) -> duckdb.DuckDBPyConnection:
         with full_disks_named():
             self._folder = tempfile.TemporaryDirectory(prefix="aisbench-reading-")
-        copy = Path(self._folder.name) / f"{NAME}.duckdb"
+        copy = self._copy
         self._revision = (copy_rows if self._foreign else copy_file)(self.location, copy, self._patience_s)
-        spill: Config = {"temp_directory": str(copy.with_name("spill"))}
-        locked: Config = {"enable_external_access": False, "lock_configuration": True}
         try:
             with duckdb.connect(copy, config=OFFLINE) as con:
                 migrate(con, self.location)
                 views.create(con)
-            return duckdb.connect(copy, read_only=True, config=_GUARDED | spill | locked)
+            return _open_copy(copy)
         except (OSError, duckdb.Error) as error:
             raise refusal(self.location, error) from error
+
+    @property
+    def _copy(self) -> Path:
+        return Path(self._folder.name if self._folder else "") / f"{NAME}.duckdb"
 
     def _drop(self) -> None:
         engine, folder = self._engine, self._folder
@@ -111,6 +123,32 @@ class FileReader:
             engine.close()
         if folder:
             folder.cleanup()
+
+
+class CopyReader:
+    """A copy that another process made, with its views; it removes it as well."""
+
+    def __init__(self, copy: Path) -> None:
+        self.location = copy
+
+    @contextlib.contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor on the copy. Raises WarehouseError."""
+        try:
+            engine = _open_copy(self.location)
+        except (OSError, duckdb.Error) as error:
+            raise refusal(self.location, error) from error
+        with engine:
+            yield engine
+
+    def close(self) -> None:
+        """Nothing is kept open."""
+
+
+def _open_copy(copy: Path) -> duckdb.DuckDBPyConnection:
+    spill: Config = {"temp_directory": str(copy.with_name("spill"))}
+    locked: Config = {"enable_external_access": False, "lock_configuration": True}
+    return duckdb.connect(copy, read_only=True, config=_GUARDED | spill | locked)
 
 
 @contextlib.contextmanager
