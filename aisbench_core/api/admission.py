@@ -23,7 +23,7 @@ class Slots:
     All methods belong to one event loop."""
 
     def __init__(self, most: int, most_of_person: int) -> None:
-        self.taken = 0
+        self.in_use = 0
         self._most = most
         self._most_of_person = most_of_person
         self._free = asyncio.Semaphore(most)
@@ -36,11 +36,11 @@ class Slots:
         own = self._free_of_person.setdefault(person, asyncio.Semaphore(self._most_of_person))
         end = asyncio.get_running_loop().time() + TURN_SECONDS
         async with _acquired(own, end, self._refusal_of_person(person)), _acquired(self._free, end, self._refusal()):
-            self.taken += 1
+            self.in_use += 1
             try:
                 yield
             finally:
-                self.taken -= 1
+                self.in_use -= 1
 
     def _refusal_of_person(self, person: str) -> AisbenchError:
         message = Message(

@@ -143,7 +143,7 @@ class ApiServer:
 
     async def _metrics(self, request: Request) -> Response:
         token = await self._in_thread(self._token, request)
-        in_flight = self._slots.taken + self._long_slots.taken
+        in_flight = self._slots.in_use + self._long_slots.in_use
         async with self._under_way.request(token.name), self._slots.slot(token.name):
             text = await self._in_thread(self._metrics_text, in_flight)
         return PlainTextResponse(text, media_type=metrics.MEDIA_TYPE)

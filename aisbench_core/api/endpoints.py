@@ -10,7 +10,6 @@ from aisbench_core.api import (
     region,
     results,
     runs,
-    schedules,
     spending,
     tables,
     tokens,
@@ -20,7 +19,7 @@ from aisbench_core.api.endpoint import Endpoint
 from aisbench_core.api.idempotency import KEY
 from aisbench_core.api.launching import LaunchRequest
 from aisbench_core.api.run import annotations, approvals, curves, explanations, files, preflight, ranges
-from aisbench_core.api.series import changes, comparison, reports
+from aisbench_core.api.series import changes, comparison, reports, schedules
 from aisbench_core.commands.records import MEDIA_TYPE
 from aisbench_core.commands.request import MOST_BODY, CommandRequest, InputRequest
 from aisbench_core.model import Run

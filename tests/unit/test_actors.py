@@ -22,6 +22,7 @@ CHANGE = re.compile(
     r"|remember|rename|rerun|resume|revoke|save|save_keys|save_profile|state|stop|tag|take_over|unmark_baseline"
 )
 BY_THE_CORE = {
+    "Audit.remember": "whoever appends entries calls it, after the transaction",
     "Systems.take_over": "Runs.create calls it, for whoever launches",
     "Warehouse.compact": "Storage.compact calls it",
     "Warehouse.rebuild": "Storage.rebuild calls it",

@@ -25,8 +25,8 @@ def test_who_has_taken_all_of_her_slots_keeps_nobody_else_waiting(monkeypatch: p
             with pytest.raises(TooManyRequests, match=r"2 requests of mallory .* none ended in 0\.05 s"):
                 await take(slots, "mallory", 1, held)
             async with slots.slot("ann"), slots.slot("ann"):
-                assert slots.taken == 4
-        assert slots.taken == 0
+                assert slots.in_use == 4
+        assert slots.in_use == 0
 
     asyncio.run(story())
 
@@ -45,7 +45,7 @@ def test_a_request_gets_the_slot_that_becomes_free(monkeypatch: pytest.MonkeyPat
             await held.aclose()
 
             await waiting
-            assert slots.taken == 1
+            assert slots.in_use == 1
 
     asyncio.run(story())
 
@@ -60,7 +60,7 @@ def test_a_server_whose_slots_are_all_taken_says_so(monkeypatch: pytest.MonkeyPa
                 await take(slots, "ben", 1, AsyncExitStack())
         assert refused.value.hint == "try again in a moment"
         async with slots.slot("ben"):
-            assert slots.taken == 1
+            assert slots.in_use == 1
 
     asyncio.run(story())
 
