@@ -9,7 +9,8 @@ INSTALLED_TEST := .venv/.installed-test
 # Every file that pip fetches must have a hash of requirements/*.lock. What has no wheel is built with the setuptools that
 # build.lock names, because a build in isolation would fetch one without asking for its hash.
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation
-LOCKED := $(PIP) --require-hashes --requirement requirements/run.lock
+INSTALL := requirements/install.py --require-hashes
+LOCKED := $(BIN)/python $(INSTALL) --requirement requirements/run.lock
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -43,8 +44,7 @@ check: $(INSTALLED_TEST) pdf ## style, types and the quick tests; a minute
 bench: $(INSTALLED_TEST) postgres ## measure beside peers, which it installs, and write docs/performance.md
 	@$(LOCKED) --requirement requirements/bench.lock
 	@test -x .bench/mlflow/bin/mlflow || { $(PYTHON) -m venv .bench/mlflow && \
-		.bench/mlflow/bin/pip install --quiet --disable-pip-version-check --only-binary :all: \
-		--require-hashes --requirement requirements/mlflow.lock; }
+		.bench/mlflow/bin/python $(INSTALL) --only-binary :all: --requirement requirements/mlflow.lock; }
 	@$(BIN)/python -m tests.bench.figures
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
 
@@ -97,8 +97,7 @@ browser:
 oidc: .oidc/mock/bin/oidc-provider-mock .oidc/node/node_modules/.package-lock.json
 
 .oidc/mock/bin/oidc-provider-mock: requirements/oidc.lock
-	@$(PYTHON) -m venv .oidc/mock && .oidc/mock/bin/pip install --quiet --disable-pip-version-check --only-binary :all: \
-		--require-hashes --requirement requirements/oidc.lock && touch $@
+	@$(PYTHON) -m venv .oidc/mock && .oidc/mock/bin/python $(INSTALL) --only-binary :all: --requirement requirements/oidc.lock && touch $@
 
 .oidc/node/node_modules/.package-lock.json: tests/oidc/package.json tests/oidc/package-lock.json
 	@command -v npm >/dev/null || if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -162,7 +161,7 @@ $(INSTALLED): pyproject.toml constraints.txt $(wildcard requirements/*.lock)
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || \
 		{ rm -rf .venv; echo "python3 cannot make virtual environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	@echo "installing the console into .venv (about a minute, once)"
-	@$(PIP) --require-hashes --requirement requirements/build.lock
+	@$(BIN)/python $(INSTALL) --requirement requirements/build.lock
 	@$(LOCKED)
 	@$(PIP) --no-deps --editable .
 	@touch $@

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from tests.source_tree import HOME
 
 LOCKS = HOME / "requirements"
-NAMES = ("build", "run", "test", "bench", "frameworks", "mlflow", "oidc", "torch")
+NAMES = ("build", "run", "test", "bench", "frameworks", "mlflow", "oidc", "torch", "fonts")
 LOCK_OF_EXTRA = {
     "pdf": "run",
     "search": "run",
@@ -148,6 +148,7 @@ def test_make_installs_nothing_unchecked_but_torch() -> None:
     text = (HOME / "Makefile").read_text("utf-8").replace("\\\n", " ")
     installs = [line for line in text.splitlines() if re.search(r"^\t.*(\$\(PIP\)|pip install)", line)]
 
+    assert "\nINSTALL := requirements/install.py --require-hashes\n" in text
     unchecked = [line.strip() for line in installs if "--require-hashes" not in line]
     assert [line for line in unchecked if "--no-deps --editable ." not in line and "uv==" not in line] == [
         "@$(PIP) --constraint constraints.txt --editable '.[torch]'"
