@@ -17,7 +17,6 @@ from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.open.queries import Query, executed, rows, write_parquet
 from aisbench_core.warehouse.store.reading import FileReader, Reader, reader
 from tests import records as a
-from tests.postgres_server import PASSWORD
 
 FOREVER = "select count(*) from range(100000000) a, range(100000000) b where (a.range * b.range) % 7 = 3"
 
@@ -70,50 +69,6 @@ def test_values_stand_apart_from_the_question(reading: Reader) -> None:
     assert "not provided" in refused(reading, "from v_runs where model = $model")
 
 
-WRONG = (
-    "drop table runs",
-    "delete from runs",
-    "insert into runs (run_id) values ('x')",
-    "create view mine as select 1",
-    "create temp table mine (x int)",
-    "attach '/tmp/other.duckdb'",
-    "copy runs to '/tmp/runs.csv'",
-    "install httpfs",
-    "load httpfs",
-    "set enable_external_access = true",
-    "pragma database_list",
-    "call pragma_version()",
-    "use memory",
-    "explain analyze select 1",
-    "select 1; drop table runs",
-    "",
-    "pivot v_runs on model using count(*)",
-    "from read_csv('/etc/passwd')",
-    "select * from (select * from read_text('/etc/passwd'))",
-    "with x as (from glob('/etc/*')) from x",
-    "from '/etc/passwd'",
-    "from 'https://example.com/x.parquet'",
-    "select (from read_blob('/etc/passwd') select content)",
-    "from query('drop table runs')",
-    "from duckdb_secrets()",
-    "from postgres_query('__ducklake_metadata_warehouse', 'select 1')",
-    "from __ducklake_metadata_warehouse.ducklake_snapshot",
-    "from ducklake_expire_snapshots('warehouse')",
-    "select current_setting('s3_secret_access_key')",
-    "select Current_Setting('http_proxy_password')",
-    "select upper(\"current_setting\"('http_proxy_' || 'username')) from v_runs",
-    "from v_runs where model = (select system.main.current_setting('http_proxy'))",
-)
-"""What changes the warehouse, leads out of it, or into the engine."""
-
-
-def test_whatever_leads_out_of_the_warehouse_or_changes_it_is_refused(warehouse: Warehouse, either: Reader) -> None:
-    for sql in WRONG:
-        assert refused(either, sql), sql
-
-    assert warehouse.run("run-1") is not None
-
-
 def test_the_engine_itself_is_locked_whoever_gets_past_the_first_look(either: Reader) -> None:
     for sql in ("from read_text('/etc/hostname')", "copy (select 1) to '/tmp/x.csv'", "set threads = 1", "load x"):
         with either.cursor() as cur, pytest.raises(duckdb.Error, match=r"disabled|locked"):
@@ -129,7 +84,7 @@ def test_a_mistake_is_shown_where_it_is(reading: Reader) -> None:
     assert "line 2, column 8:\n    'ü', throughputt\n         ^\n" in said
     assert "docs/open.md" in said
     assert "line 1, column 18" in refused(reading, "from v_runs wher x")
-    assert "Did you mean" in refused(reading, "from v_run")
+    assert "did you mean v_runs?" in refused(reading, "from v_run")
 
 
 def test_a_question_ends_when_its_time_is_over_and_the_next_one_is_answered(reading: Reader) -> None:
@@ -156,11 +111,6 @@ def test_nobody_who_records_waits_for_a_long_question(file: Warehouse, reading: 
     asking.join(60)
 
     assert ask(reading, "select count(*) from v_runs") == [(2,)]
-
-
-def test_no_secret_can_be_asked_for(either: Reader) -> None:
-    for sql in ("from duckdb_databases", "from duckdb_tables", "from duckdb_views", "from pragma_database_list"):
-        assert PASSWORD not in str(ask(either, sql))
 
 
 def test_a_warehouse_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:

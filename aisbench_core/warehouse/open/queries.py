@@ -1,9 +1,5 @@
 """SQL queries that people write: checked first, limited while they run, with errors that say where and why; and their
-answers as CSV, JSON or Parquet, row by row, in constant memory.
-
-The engine is locked anyway (reading.py). The check gives clearer errors than the lock, and excludes functions that
-reach beyond the tables, such as PostgreSQL's own in a team's warehouse.
-"""
+answers as CSV, JSON or Parquet, row by row, in constant memory."""
 
 import contextlib
 import csv
@@ -22,8 +18,9 @@ from typing import IO, Any
 import duckdb
 
 from aisbench_core.errors import QueryError, WarehouseError
-from aisbench_core.messages import Hint, Message, joined
+from aisbench_core.messages import Hint, Message
 from aisbench_core.warehouse.exporting.csv_file import cell
+from aisbench_core.warehouse.open.checks import ONLY_WAREHOUSE, TABLES_HINT, check, position_of
 from aisbench_core.warehouse.store.reading import MEMORY, CopyReader, Reader
 
 # The default time limit.
@@ -32,19 +29,11 @@ SECONDS = 60.0
 # After the time limit the engine is interrupted this often: it forgets an interrupt between two batches of rows.
 INTERRUPT_S = 0.1
 
-# Table functions that are allowed; all others lead out of the warehouse, or into its engine.
-FUNCTIONS = frozenset({"unnest", "range", "generate_series", "repeat_row", "json_each", "json_tree"})
-
-_PLAIN_NAME = re.compile(r"\w+")
-_ENGINE = re.compile(r"__ducklake|^(pg_catalog|system|temp)$", re.I)
-_TABLES_HINT = Message(
-    "`show tables` names the views, `describe v_runs` the columns of one; docs/open.md explains them"
-)
 _HINTS = {
-    "Permission": Message("only the warehouse can be read: no file, no address, no other database"),
+    "Permission": ONLY_WAREHOUSE,
     "Parser": Message("one SELECT in DuckDB's SQL is expected"),
-    "Binder": _TABLES_HINT,
-    "Catalog": _TABLES_HINT,
+    "Binder": TABLES_HINT,
+    "Catalog": TABLES_HINT,
 }
 # DuckDB's kinds of errors that a change of the query can solve.
 _OF_THE_QUERY = re.compile(
@@ -90,68 +79,6 @@ def has_both(reader: Reader) -> bool:
     """Whether the warehouse has measurements and rehearsals, so that a query may mix them."""
     with reader.cursor() as cur:
         return cur.execute("select count(distinct rehearsal) from runs").fetchall() == [(2,)]
-
-
-def check(cur: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Raises QueryError unless this is one SELECT over tables and views."""
-    statements = cur.extract_statements(sql)
-    if len(statements) != 1:
-        content = Message("{count} statements", count=len(statements)) if statements else Message("nothing")
-        raise QueryError(
-            Message("one SELECT is expected, and this holds {found}", found=content),
-            Message("a PIVOT needs its values: ON … IN (…)"),
-        )
-    if statements[0].type != duckdb.StatementType.SELECT:
-        kind = str(statements[0].type).rpartition(".")[2].replace("_", " ")
-        raise QueryError(
-            Message("only a SELECT is carried out here, and this is {kind}", kind=kind),
-            Message("the warehouse is read, never changed"),
-        )
-    [(text,)] = cur.execute("select json_serialize_sql(?)", [sql]).fetchall()
-    tree = json.loads(text)
-    if tree["error"]:
-        raise QueryError(
-            Message("this cannot be read: {reason}", reason=tree["error_message"]),
-            Message("write it as a plain SELECT"),
-        )
-    for node in _nodes(tree["statements"]):
-        _check_node(node, sql)
-
-
-def _check_node(node: Mapping[str, Any], sql: str) -> None:
-    position = _position(sql, node.get("query_location"))
-    if node.get("type") == "TABLE_FUNCTION":
-        name = str((node.get("function") or {}).get("function_name", "")).lower()
-        if name not in FUNCTIONS:
-            possible = Message("{functions} are possible", functions=", ".join(sorted(FUNCTIONS)))
-            raise QueryError(
-                Message("the function {name}() cannot be read from{position}", name=name, position=position),
-                joined("; ", [_HINTS["Permission"], possible]),
-            )
-    # Where a team's warehouse is reached through a proxy, its password is a setting of the engine.
-    if str(node.get("function_name", "")).lower() == "current_setting":
-        raise QueryError(
-            Message("settings of the engine cannot be read{position}", position=position), _HINTS["Permission"]
-        )
-    if node.get("type") == "BASE_TABLE":
-        name = str(node.get("table_name", ""))
-        schemas = [str(node.get(key) or "") for key in ("catalog_name", "schema_name")]
-        if not _PLAIN_NAME.fullmatch(name) or any(map(_ENGINE.search, schemas)):
-            raise QueryError(
-                Message("{name!r} is not a table of the warehouse{position}", name=name, position=position),
-                _HINTS["Permission"],
-            )
-
-
-def _nodes(tree: object) -> Iterator[Mapping[str, Any]]:
-    stack = [tree]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, dict):
-            yield value
-            stack.extend(value.values())
-        elif isinstance(value, list):
-            stack.extend(value)
 
 
 @contextlib.contextmanager
@@ -229,19 +156,8 @@ def _translation(error: duckdb.Error | OSError, sql: str) -> QueryError | Wareho
     hint: Hint = next((hint for name, hint in _HINTS.items() if kind.startswith(name)), "")
     reason = " ".join(text.split("\n\nLINE ")[0].split())
     return QueryError(
-        Message("{reason}{position}", reason=reason, position=_position(sql, fields.get("position"))), hint
+        Message("{reason}{position}", reason=reason, position=position_of(sql, fields.get("position"))), hint
     )
-
-
-def _position(sql: str, offset: object) -> str:
-    """Line and column of a byte offset, and the line itself with a mark."""
-    if not str(offset).isdigit():
-        return ""
-    before = sql.encode()[: int(str(offset))].decode(errors="ignore")
-    number, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
-    line = sql.split("\n")[number - 1]
-    mark = " " * (column - 1) + "^"
-    return f", at line {number}, column {column}:\n  {line}\n  {mark}\n"
 
 
 # --- answers as files -------------------------------------------------------------------------------
