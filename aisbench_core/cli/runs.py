@@ -197,7 +197,9 @@ def _run_fields(
         # Progress is stored per state; that of an earlier one says nothing about the present.
         (
             "progress",
-            f"{progress.done} of {progress.total} {progress.unit}" if progress and progress.state is run.state else "",
+            f"{progress.done} of {progress.total} {progress.unit}"
+            if progress and progress.is_plausible and progress.state is run.state
+            else "",
         ),
         ("workload", f"{spec.workload} {spec.framework_version}".strip()),
         ("parameters", ", ".join(f"{name}={value}" for name, value in spec.parameters.items())),

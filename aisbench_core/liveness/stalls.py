@@ -29,7 +29,10 @@ LONGEST_GAP = timedelta(minutes=5)
 # Objects are listed only while the logs are silent: each request is billed.
 LIST_SECONDS, LIST_AGAIN = 120.0, timedelta(minutes=20)
 
-SAVE_SECONDS = 60.0  # what a kill of the follower loses of a pause at most
+SAVE_SECONDS = 60.0  # what a kill of the follower loses of a pause at most, and how old what pages show may be
+
+# A pause of so many times the longest one before, and of so many seconds, deserves a look before it is a stall.
+ATTENTION_RATIO, ATTENTION_SECONDS = 3.0, 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,8 @@ class Quiet:
 class Watch:
     """What is known of a running job. `silent` counts logs and objects only, `quiet` cards that compute as well.
 
-    `stalled_at`: when it was found to be stalled; None while it goes on. `slow_cards`: node and card of those that
+    `stalled_at`: when it was found to be stalled; None while it goes on. `limit_s`: the seconds of a pause after which
+    it will be; None in watches of earlier versions. `slow_cards`: node and card of those that
     people were told of."""
 
     started_at: datetime
@@ -95,6 +99,7 @@ class Watch:
     measured_at: datetime | None = None
     stalled_at: datetime | None = None
     slow_cards: tuple[tuple[int, int], ...] = ()
+    limit_s: float | None = None
 
     @property
     def is_measured(self) -> bool:
@@ -105,6 +110,37 @@ class Watch:
     def current(self) -> Quiet:
         """The pause that counts: without measurements cards may compute unseen."""
         return self.quiet if self.is_measured else self.silent
+
+
+@dataclass(frozen=True, slots=True)
+class SignOfLife:
+    """The last sign of life of a running job, until when it was observed, and what to hold its silence against.
+
+    `longest_s`: the longest pause of the run before; `limit_s`: the pause that counts as a stall. Seconds; None is not
+    known."""
+
+    at: datetime
+    observed_at: datetime
+    longest_s: float | None
+    limit_s: float | None
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the job is quiet for far longer than it ever was, as far as it was observed."""
+        quiet = (self.observed_at - self.at).total_seconds()
+        return self.longest_s is not None and quiet >= max(ATTENTION_SECONDS, ATTENTION_RATIO * self.longest_s)
+
+    def is_observed(self, now: datetime) -> bool:
+        """Whether what is known of the job is as of now."""
+        return now - self.observed_at <= LONGEST_GAP
+
+
+def sign_of_life(watch: Watch, printed_at: datetime | None) -> SignOfLife:
+    """What a watch says. `printed_at`: of the newest line of progress, which may be newer than the watch."""
+    at = watch.current.since if printed_at is None else max(watch.current.since, printed_at)
+    pauses = watch.current.pauses
+    longest = max(pauses.start_s, pauses.later_s) or None
+    return SignOfLife(at, max(at, watch.observed_at), longest, watch.limit_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +257,9 @@ def lists_objects(watch: Watch | None, limits: Limits, now: datetime) -> bool:
 
 
 def is_saved(watch: Watch, saved: Watch | None) -> bool:
-    """Whether `saved`, which the next follower goes on from, is recent enough not to be replaced by `watch`.
+    """Whether `saved`, which the next follower goes on from and pages show, is recent enough to stay.
 
-    Lively jobs are not saved at each poll: an older state delays a warning after a kill, but causes none."""
+    Jobs are not saved at each poll: an older state delays a warning after a kill, but causes none."""
     if saved is None:
         return False
     is_same = watch.stalled_at == saved.stalled_at and watch.attempt == saved.attempt
@@ -232,6 +268,5 @@ def is_saved(watch: Watch, saved: Watch | None) -> bool:
         now.start_s - before.start_s > SAVE_SECONDS or now.later_s - before.later_s > SAVE_SECONDS
         for now, before in zip(longer, (saved.quiet.pauses, saved.silent.pauses), strict=True)
     )
-    is_quiet = watch.current.seconds >= SAVE_SECONDS
     age = (watch.observed_at - saved.observed_at).total_seconds()
-    return is_same and not has_longer and not (is_quiet and age >= SAVE_SECONDS)
+    return is_same and not has_longer and age < SAVE_SECONDS

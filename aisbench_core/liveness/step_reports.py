@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+MOST_RANKS = 1_000_000
+
 _FILE = re.compile(r"steps_(?P<node>\d{1,6})(_\d{1,6})?\.jsonl")
 
 
@@ -44,4 +46,5 @@ def _report(values: Any, node: int) -> StepReport | None:
     at, samples, seconds = datetime.fromtimestamp(values["at"], UTC), float(values["samples"]), float(values["seconds"])
     card, rank = int(values["card"]), int(values["rank"])
     is_measured = math.isfinite(samples) and math.isfinite(seconds) and samples > 0 and seconds > 0
-    return StepReport(at, node, card, rank, samples, seconds) if is_measured and 0 <= card < 1024 else None
+    is_known = 0 <= card < 1024 and 0 <= rank < MOST_RANKS
+    return StepReport(at, node, card, rank, samples, seconds) if is_measured and is_known else None

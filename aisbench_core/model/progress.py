@@ -1,7 +1,14 @@
 """Progress of a training: what its log said, by time."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from datetime import datetime
+
+MOST_STEPS = 10**12
+MOST_STEP_S = 1e7
+"""Seconds, four months."""
+MOST_MEASURED = 1e38
+"""Of a loss or a throughput: what float32 holds. Sums of such numbers are finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +31,32 @@ class TrainingPoint:
     cards: int | None = None
     step_s: float | None = None
     stage: str = ""
+
+    @property
+    def plausible(self) -> "TrainingPoint":
+        """Without what no training can have: logs print negative, endless and unbelievable numbers.
+
+        A step or an epoch beyond the last one is no position."""
+        steps, epochs = _count(self.steps, 1), _count(self.epochs, 1)
+        is_beyond = self.step is not None and steps is not None and self.step > steps
+        return replace(
+            self,
+            step=_count(self.step, 0, steps),
+            steps=steps,
+            epoch=_count(self.epoch, 1, epochs),
+            epochs=epochs,
+            share=None if is_beyond else _between(self.share, 0.0, 1.0),
+            loss=_between(self.loss, -MOST_MEASURED, MOST_MEASURED),
+            throughput=_between(self.throughput, 1 / MOST_MEASURED, MOST_MEASURED),
+            cards=_count(self.cards, 1),
+            step_s=_between(self.step_s, 1 / MOST_MEASURED, MOST_STEP_S),
+        )
+
+
+def _count(number: int | None, least: int, most: int | None = None) -> int | None:
+    within = number is not None and least <= number <= (MOST_STEPS if most is None else most)
+    return number if within else None
+
+
+def _between(number: float | None, least: float, most: float) -> float | None:
+    return number if number is not None and math.isfinite(number) and least <= number <= most else None

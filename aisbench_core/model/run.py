@@ -221,9 +221,14 @@ class Progress:
     at: datetime
 
     @property
+    def is_plausible(self) -> bool:
+        """Whether it can be shown as so many of so many."""
+        return 0 <= self.done <= self.total and self.total > 0
+
+    @property
     def fraction(self) -> float:
         """Between 0 and 1; a state with nothing to do is done."""
-        return min(1.0, self.done / self.total) if self.total else 1.0
+        return max(0.0, min(1.0, self.done / self.total)) if self.total else 1.0
 
 
 class Level(StrEnum):

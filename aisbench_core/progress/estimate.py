@@ -16,6 +16,9 @@ SILENT_INTERVALS, SILENT_SECONDS = 5, 120.0
 # Cards print at slightly different steps; a training that goes back further was restarted.
 RESTART = 0.05
 
+# A training that would go on for ten years more will not: its log said hardly anything yet, or something wrong.
+MOST_SECONDS = 10 * 365 * 86_400.0
+
 Shares = list[tuple[datetime, float]]
 
 
@@ -37,7 +40,8 @@ def remaining_seconds(points: Sequence[TrainingPoint], now: datetime) -> float |
     seconds = (last_at - first_at).total_seconds()
     if seconds <= 0:
         return None
-    return max(0.0, (1 - done) * seconds / (last - first) - (now - last_at).total_seconds())
+    remaining = (1 - done) * seconds / (last - first) - (now - last_at).total_seconds()
+    return max(0.0, remaining) if remaining <= MOST_SECONDS else None
 
 
 def _since_last_start(points: Shares) -> Shares:

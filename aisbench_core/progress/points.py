@@ -17,12 +17,12 @@ _OFFSETS = TypeAdapter(dict[int, int])
 
 
 def read_points(file: Path) -> list[TrainingPoint]:
-    """The stored points, oldest first. A line that was cut off, as by a kill, is none."""
+    """What is plausible of the stored points, oldest first. A line that was cut off, as by a kill, is none."""
     points = []
     with suppress(FileNotFoundError):
         for line in file.read_bytes().splitlines():
             with suppress(ValidationError):
-                points.append(_POINT.validate_json(line))
+                points.append(_POINT.validate_json(line).plausible)
     return points
 
 

@@ -23,6 +23,7 @@ class Tracker:
     last: TrainingPoint | None = None
     steps_of_epoch: int | None = None
     by_reporter: bool = False
+    counts_from_0: bool = False
 
     def add(self, readings: Sequence[Reading], since: datetime, until: datetime) -> list[TrainingPoint]:
         """The points of readings that were written between two times, in their order."""
@@ -32,6 +33,9 @@ class Tracker:
             readings = [reading for reading in readings if reading.whole]
         if not readings:
             return points
+        self.counts_from_0 = self.counts_from_0 or any(reading.epoch == 0 for reading in readings)
+        if self.counts_from_0 and not self.by_reporter:
+            readings = [_from_1(reading) for reading in readings]
         size = max(1, -(-len(readings) // MAX_POINTS))
         for start in range(0, len(readings), size):
             part = readings[start : start + size]
@@ -54,7 +58,7 @@ class Tracker:
         )
         if throughput is None:
             throughput = self._from_steps(part, point.step_s)
-        return replace(point, throughput=throughput or before.throughput, cards=cards or before.cards)
+        return replace(point, throughput=throughput or before.throughput, cards=cards or before.cards).plausible
 
     def _located(self, reading: Reading, before: TrainingPoint, at: datetime) -> TrainingPoint:
         """Where the training is; what a line does not say is as it was before."""
@@ -118,6 +122,11 @@ def batch_of(spec: RunSpec, parameter: str) -> float | None:
     """The samples of one card per step, from the parameter that a manifest names."""
     value = spec.parameters.get(parameter)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+
+
+def _from_1(reading: Reading) -> Reading:
+    """A line of a training that calls its first epoch 0, as progress bars of PyTorch Lightning do."""
+    return reading if reading.epoch is None else replace(reading, epoch=reading.epoch + 1)
 
 
 def _position(reading: Reading) -> tuple[float, int, int]:

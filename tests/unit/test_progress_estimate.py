@@ -1,13 +1,19 @@
 """When a training ends: by its speed after the warm-up, and nothing while that is not known."""
 
+import math
+import re
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aisbench_core.model import Mode, TrainingPoint
 from aisbench_core.progress.estimate import remaining_seconds
 from aisbench_core.progress.patterns import ProgressPatterns
+from aisbench_core.progress.points import add_points, read_points
 from aisbench_core.progress.tracking import MAX_POINTS, Tracker
 from tests.records import T0, spec
 
@@ -111,3 +117,70 @@ def test_a_log_that_grows_fast_adds_a_few_points_between_the_times_of_reading() 
     assert len(found) == MAX_POINTS
     assert [point.at for point in found] == sorted(point.at for point in found)
     assert T0 < found[0].at < found[-1].at == T0 + timedelta(seconds=60)
+
+
+def test_a_training_that_calls_its_first_epoch_0_begins_at_its_first_step() -> None:
+    """As the progress bar of PyTorch Lightning."""
+    lines = "Epoch 0:  29%|###   | 29/100 [00:03<00:07, 9.40it/s, v_num=0, train_loss=0.5]\r"
+    later = lines + "Epoch 3:  50%|#####   | 50/100 [00:05<00:05, 9.40it/s, v_num=0, train_loss=0.1]\n"
+
+    first, last = track(lines, parameters={"epochs": 10})[-1], track(later, parameters={"epochs": 10})[-1]
+
+    assert (first.step, first.steps, first.epoch, first.share) == (29, 1000, 1, 0.029)
+    assert (last.step, last.epoch, last.share) == (350, 4, 0.35)
+
+
+HOSTILE = [
+    "epoch: 0 step: -5, loss is -1e400",
+    "epoch -3/4 loss 1.0",
+    "epoch 0/0 loss nan",
+    "epoch 99999999999999999999/4 loss 1",
+    "iteration 120/ 100 | elapsed time per iteration (ms): 1e-320 | global batch size: 99999999999999 | lm loss: 1e308",
+    "iteration 0/ 0 |",
+    "steps: 99999999999999 loss: inf iter time (s): 1e300 samples/sec: 1e308",
+    "steps: 5 loss: -0 iter time (s): 0 samples/sec: -64",
+    "{'loss': 1e308, 'epoch': -0.5}",
+    "{'loss': 1e308, 'epoch': 1e300}",
+    " 50%|#####     | 500/0 [10:00<10:00,  1e-320it/s]",
+    "Epoch 0: 101%|#####     | 101/100 [10:00<10:00,  1.20s/it]",
+    'aisbench: progress {"step": -71, "of": 1000, "epoch": -1, "throughput": 1e308, "loss": -1e308}',
+    'aisbench: progress {"step": 7, "of": 1e14, "epoch": 3, "epochs": 2, "throughput": 1e-300}',
+    'aisbench: progress {"step": NaN, "of": Infinity, "epoch": 1e400}',
+]
+
+
+def check(points: list[TrainingPoint]) -> None:
+    for point in points:
+        assert point.plausible == point
+        assert point.step is None or 0 <= point.step <= (point.steps or point.step)
+        assert point.epoch is None or 1 <= point.epoch <= (point.epochs or point.epoch)
+        assert point.share is None or 0 <= point.share <= 1
+        for measured in (point.loss, point.throughput, point.step_s):
+            assert measured is None or math.isfinite(measured)
+    left = remaining_seconds(points, T0 + timedelta(seconds=61))
+    assert left is None or T0 + timedelta(seconds=left) > T0 - timedelta(seconds=1)
+
+
+@pytest.mark.parametrize("line", HOSTILE)
+def test_no_number_that_a_log_prints_is_a_position_that_no_training_can_have(line: str) -> None:
+    check(track(f"{line}\n"))
+    check(track(f"epoch 2/4 loss 1.0\n{line}\nepoch: 3 step: 10, loss is 2\n{line}\n"))
+
+
+@given(st.lists(st.sampled_from([*HOSTILE, "epoch 2/4 loss 1.0", "epoch: 1 step: 9, loss is 2"]), max_size=20))
+def test_no_order_of_hostile_lines_is_a_position_either(lines: list[str]) -> None:
+    check(track("\n".join(lines) + "\n"))
+
+
+@given(st.text(alphabet="0123456789-+.eEnaif", min_size=1, max_size=25), st.data())
+def test_no_number_in_a_known_line_is_a_position_either(number: str, data: st.DataObject) -> None:
+    line = data.draw(st.sampled_from([line for line in HOSTILE if line[-1] != "|"]))
+    check(track(re.sub(r"(?<=[ :/])[-\d][\d.e-]*", number, line) + "\n"))
+
+
+def test_a_stored_point_that_no_training_can_have_is_read_without_its_numbers(tmp_path: Path) -> None:
+    """Files of earlier versions have them."""
+    file = tmp_path / "progress.jsonl"
+    add_points([TrainingPoint(T0, -71, 1000, 0, 10, -0.071, 0.5, 1e300, -8, -1.0)], file, 0)
+
+    assert read_points(file) == [TrainingPoint(T0, None, 1000, None, 10, None, 0.5)]

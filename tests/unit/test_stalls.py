@@ -15,8 +15,10 @@ from aisbench_core.liveness.stalls import (
     begun,
     due_at,
     ended,
+    is_saved,
     limits_of,
     observed,
+    sign_of_life,
 )
 from aisbench_core.model import MetricSample
 from aisbench_core.results.utilisation import measured_until
@@ -144,3 +146,27 @@ def test_processors_count_only_where_no_card_is_measured() -> None:
     assert measured_until([*cards, *later]) == (later[0].at, later[0].at)
     assert measured_until([replace(cards[0], value=-1.0), cards[1]]) == (T0, T0)
     assert measured_until([]) == (None, None)
+
+
+def test_a_pause_of_three_times_the_longest_one_before_deserves_a_look(watch: Watch) -> None:
+    lively = polled(polled(watch, 1, log_bytes=200), 1, log_bytes=300)
+
+    quiet = [sign_of_life(polled(lively, minutes, log_bytes=300), None) for minutes in (0, 3, 4)]
+
+    assert [life.is_overdue for life in quiet] == [False, False, True]
+    assert {life.longest_s for life in quiet} == {90.0}
+    assert not sign_of_life(polled(watch, 9), None).is_overdue, "before its first pause ended, no pause is long"
+
+
+def test_a_line_of_progress_is_newer_than_the_watch_that_was_stored_last(watch: Watch) -> None:
+    printed = T0 + timedelta(minutes=7)
+
+    assert sign_of_life(watch, printed).at == printed
+    assert sign_of_life(watch, None).at == T0
+
+
+def test_what_pages_show_of_a_lively_job_is_never_older_than_a_minute(watch: Watch) -> None:
+    soon, later = (replace(watch, observed_at=T0 + timedelta(seconds=seconds)) for seconds in (59, 60))
+
+    assert is_saved(soon, watch)
+    assert not is_saved(later, watch)

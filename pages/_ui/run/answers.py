@@ -8,6 +8,7 @@ from aisbench_core.formats import MISSING, amounts_text, duration, number, perce
 from aisbench_core.model import Run, RunState
 from aisbench_core.progress.overview import RunOverview
 from aisbench_core.progress.snapshots import RunSnapshot
+from aisbench_core.warehouse.values import RunRow
 from pages._ui.run import curves, health
 from pages._ui.runs import cards
 from pages._ui.runs.job_details import show_queue
@@ -19,8 +20,8 @@ from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
 
 
-def show_answers(now: RunSnapshot) -> None:
-    """The state with its reason, then the four answers."""
+def show_answers(now: RunSnapshot, recorded: RunRow | None = None) -> None:
+    """The state with its reason, then the four answers. `recorded`: what the warehouse has of an ended run."""
     run = now.run
     with st.container(horizontal=True, vertical_alignment="center"):
         cards.state_badge(run)
@@ -52,7 +53,7 @@ def show_answers(now: RunSnapshot) -> None:
             _show_cost(run, now.overview)
         left, right = st.columns(2)
         with left.container(border=True, gap="xsmall", height="stretch"):
-            curves.show_speed(now)
+            curves.show_speed(now, recorded)
         with right.container(border=True, gap="xsmall", height="stretch"):
             health.show_health(now)
 

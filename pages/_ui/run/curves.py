@@ -7,11 +7,12 @@ import altair as alt
 import streamlit as st
 
 from aisbench_core.formats import number
-from aisbench_core.model import TrainingPoint
+from aisbench_core.model import RunState, TrainingPoint
 from aisbench_core.progress.overview import RunOverview
 from aisbench_core.progress.points import thinned
 from aisbench_core.progress.snapshots import RunSnapshot
 from aisbench_core.warehouse.answers.compared import Usual
+from aisbench_core.warehouse.values import RunRow
 from pages._ui.run.run_charts import RunChart, compiled, named, show_run_charts
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
@@ -24,27 +25,46 @@ MIN_RUNS = 3  # earlier ones, from which on their quartiles are a band
 HEIGHT, SMALL = 148, 108
 
 
-def show_speed(now: RunSnapshot) -> None:
-    """The last figures, then a curve of each that was said."""
+def show_speed(now: RunSnapshot, recorded: RunRow | None) -> None:
+    """The result, or the last figures of the log until there is one; then a curve of each that was said."""
     overview, last = now.overview, now.overview.last
     st.markdown(f"**{t('run.how_fast')}**")
-    if last is None or (last.throughput is None and last.step_s is None and last.loss is None):
+    if recorded and recorded.throughput is not None:
+        throughput = number(recorded.throughput, plain(t.unit(recorded.throughput_unit)))
+        st.markdown(t("run.result", throughput=throughput))
+    elif now.run.state is RunState.COMPLETED:
+        st.markdown(t("run.no_result"))
+    elif _has_speed(last):
+        st.markdown(" · ".join(_last_figures(now)))
+    if last is None or not _has_speed(last):
         st.caption(t("run.no_speed"))
         return
-    parts = []
-    if last.throughput is not None:
-        parts.append(f"**{number(last.throughput, plain(overview.unit))}**")
-    elif last.step_s is not None:
-        parts.append(t("run.step_time", seconds=number(last.step_s, digits=3)))
-    if last.loss is not None:
-        parts.append(t("run.loss", loss=number(last.loss)))
-    if last.throughput is not None and last.cards and last.cards < now.run.spec.card_count:
-        parts.append(f":small[{t('run.from_cards', cards=last.cards, all=now.run.spec.card_count)}]")
-    st.markdown(" · ".join(parts))
     show_run_charts(now, "speed", _curves)
     captions = (_throughput_band(overview, last), _loss_band(overview, last))
     if any(captions):
         st.caption(" ".join(filter(None, captions)))
+
+
+def _has_speed(point: TrainingPoint | None) -> bool:
+    """Whether the log said how fast the training was at that point, or how well it went."""
+    return point is not None and not (point.throughput is None and point.step_s is None and point.loss is None)
+
+
+def _last_figures(now: RunSnapshot) -> Iterator[str]:
+    """What the log said last: an estimate, which a failed or stopped run keeps for want of a result."""
+    overview, last = now.overview, now.overview.last
+    if last is None:
+        return
+    if last.throughput is not None:
+        yield f"**{number(last.throughput, plain(overview.unit))}**"
+    elif last.step_s is not None:
+        yield t("run.step_time", seconds=number(last.step_s, digits=3))
+    if last.loss is not None:
+        yield t("run.loss", loss=number(last.loss))
+    if last.throughput is not None and last.cards and last.cards < now.run.spec.card_count:
+        yield f":small[{t('run.from_cards', cards=last.cards, all=now.run.spec.card_count)}]"
+    if now.run.state.is_terminal:
+        yield f":small[{t('run.last_estimate')}]"
 
 
 def _band(usual: Usual | None) -> Usual | None:

@@ -11,12 +11,13 @@ import streamlit as st
 
 from aisbench_core.formats import duration
 from aisbench_core.liveness.slow_cards import slow_message
+from aisbench_core.liveness.stalls import sign_of_life
 from aisbench_core.model import MetricSample, RunState
 from aisbench_core.progress.snapshots import RunSnapshot
 from aisbench_core.results.utilisation import busiest_metric, low_utilisation
 from pages._ui.run.run_charts import RunChart, Tables, compiled, named, show_run_charts
 from pages._ui.run.snapshot import snapshot
-from pages._ui.runs.job_details import alert_kind, show_alert
+from pages._ui.runs.job_details import alert_kind, show_alert, watch_of
 from pages._ui.shell import charts, widgets
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
@@ -50,8 +51,8 @@ def show_health(now: RunSnapshot) -> None:
     slow = [rate for rate in now.rates if rate.slow_since]
     if slow:
         st.warning(plain(t.message(slow_message(slow))), icon=":material/hourglass_bottom:")
-    elif now.run.state is RunState.RUNNING and alert_kind(now.run, now.details) is None:
-        st.caption(t("run.healthy" if now.rates else "run.healthy_without_steps"))
+    if now.run.state is RunState.RUNNING:
+        _show_life(now, is_slow=bool(slow))
     use = now.once("use", _use)
     if use is None:
         st.caption(t("live.no_metrics"))
@@ -60,6 +61,29 @@ def show_health(now: RunSnapshot) -> None:
     show_run_charts(now, "use of nodes", lambda _: [_drawing(use)])
     text = t("run.use_of_nodes", metric=t.sample(use.name), nodes=use.nodes)
     st.caption(text if use.nodes == 1 else f"{text} {t('run.lowest_node', node=use.lowest)}")
+
+
+def _show_life(now: RunSnapshot, *, is_slow: bool) -> None:
+    """When the job gave its last sign of life, and when its silence will count as a stall."""
+    watch, last, at = watch_of(now.run), now.overview.last, now.overview.at
+    life = sign_of_life(watch, last.at if last else None) if watch else None
+    if life is None:
+        st.caption(t("run.life_unknown"))
+        return
+    facts = {
+        "at": when(life.at, "%H:%M:%S"),
+        "age": duration(max(0, round((at - life.at).total_seconds()))),
+        "longest": duration(life.longest_s),
+        "limit": duration(life.limit_s),
+    }
+    alert = alert_kind(now.run, now.details)
+    if life.is_overdue and alert is None:
+        st.warning(t("run.overdue", **facts), icon=":material/hourglass_bottom:")
+    elif not life.is_observed(at):
+        st.warning(t("run.unobserved", at=when(life.observed_at, "%H:%M:%S")), icon=":material/visibility_off:")
+    elif alert is None and not is_slow:
+        st.caption(t("run.healthy" if now.rates else "run.healthy_without_steps"))
+    st.caption(t("run.life", **facts))
 
 
 def _use(now: RunSnapshot) -> _Use | None:

@@ -87,9 +87,10 @@ def _under_way(run_id: str, drawn: RunState) -> None:
         if not now.run.state.is_terminal:
             drawings.show_drawing(now)
             return
-        answers.show_answers(now)
+        recorded = core().warehouse.run(run_id)
+        answers.show_answers(now, recorded)
         causes.show_causes(now)
-        result.show_outcome_of(run_id)
+        result.show_run_outcome(recorded)
         timeline.show_timeline(now)
 
 

@@ -2,17 +2,16 @@
 
 import streamlit as st
 
+from aisbench_core.warehouse.values import RunRow
 from pages._ui.runs.recorded import board_selection, show_details, show_measured
 from pages._ui.runs.validity import badge
 from pages._ui.shell import navigation
-from pages._ui.shell.core import core
 from pages._ui.shell.navigation import link
 from pages._ui.shell.words import t
 
 
-def show_outcome_of(run_id: str) -> None:
+def show_run_outcome(recorded: RunRow | None) -> None:
     """What was measured, and what it is worth."""
-    recorded = core().warehouse.run(run_id)
     if recorded is None:
         st.caption(t("live.not_recorded"))
         return
@@ -23,4 +22,4 @@ def show_outcome_of(run_id: str) -> None:
     show_details(recorded)
     with st.container(horizontal=True):
         link(navigation.LEADERBOARD, t("live.go_leaderboard"), board_selection(recorded))
-        link(navigation.COMPARE, t("live.go_compare"), {"ids": [run_id]})
+        link(navigation.COMPARE, t("live.go_compare"), {"ids": [recorded.run_id]})

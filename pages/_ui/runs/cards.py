@@ -87,27 +87,32 @@ def show_detail(run: Run) -> None:
 
 
 def show_line(run: Run, progress: Progress | None) -> None:
-    """One bar for the whole line from launch to result."""
+    """One bar, and what it counts: within the run's state, or the states from launch to result."""
+    share, text = _counted(run, progress)
     done, total = run.stage
-    part = progress.fraction if progress and not run.state.is_terminal else 0.0
-    st.progress(min(1.0, (done + part) / total), text=progress_text(run, progress))
+    if share is None and run.state in LINE:
+        text = t("live.stage", state=text, number=done + 1, total=total)
+    st.progress(done / total if share is None else share, text=text)
 
 
 def show_stages(run: Run, progress: Progress | None) -> None:
     """A bar for each state on the line."""
     done, _ = run.stage
+    share, text = _counted(run, progress)
     for index, (column, state) in enumerate(zip(st.columns(len(LINE)), LINE, strict=True)):
-        part = progress.fraction if progress and progress.state is state and index == done else 0.0
-        text = progress_text(run, progress) if state is run.state else t(f"state.{state}")
-        column.progress(1.0 if index < done else part, text=text)
+        if state is run.state:
+            column.progress(share or 0.0, text=text)
+        else:
+            column.progress(1.0 if index < done else 0.0, text=t(f"state.{state}"))
 
 
-def progress_text(run: Run, progress: Progress | None) -> str:
-    """The state's name, and how many of how many."""
+def _counted(run: Run, progress: Progress | None) -> tuple[float | None, str]:
+    """What is done of the state that a run is in, 0 to 1, with how many of how many; None where nothing is counted."""
     name = t(f"state.{run.state}")
-    if progress is None or run.state.is_terminal or not progress.total:
-        return name
-    return t("live.counted", state=name, done=progress.done, total=progress.total, unit=t.unit(progress.unit))
+    if progress is None or progress.state is not run.state or not progress.is_plausible:
+        return None, name
+    text = t("live.counted", state=name, done=progress.done, total=progress.total, unit=t.unit(progress.unit))
+    return progress.fraction, text
 
 
 def show_stop(run: Run, *, key: str) -> None:
