@@ -92,13 +92,13 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
 
     measured = [median for median in medians() if any(getattr(row, median.name) is not None for row in page.rows)]
     columns: display.Columns[BoardRow] = {
-        "rank": lambda row: row.rank or formats.MISSING,
+        "rank": lambda row: (row.rank + (" unconfirmed" if row.runs == 1 else "")) if row.rank else formats.MISSING,
         "workload": lambda row: display.clipped(row.workload) + (" (synthetic data)" if row.synthetic_data else ""),
         "model": lambda row: display.clipped(row.model),
         "parameters": lambda row: display.clipped(parameters.get(row.fingerprint, "")),
         "version": lambda row: display.clipped(row.framework_version),
         "hardware": lambda row: display.hardware(display.hardware_name(row), row.node_count, row.cards_per_node),
-        "system": lambda row: display.clipped(row.system, 60) or formats.MISSING,
+        "system": lambda row: display.clipped(_system(row), 80) or formats.MISSING,
         ">median": lambda row: formats.number(row.throughput, row.throughput_unit),
         ">CV": lambda row: formats.percent(row.cv),
         ">95 % CI of the mean": lambda row: (
@@ -115,13 +115,17 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
         "origin": lambda row: row.origin.label,
         "best run": lambda row: row.best_run_id or row.reason,
     }
-    hidden = {"" if parameters else "parameters", "" if any(row.system for row in page.rows) else "system"}
+    hidden = {"" if parameters else "parameters", "" if any(map(_system, page.rows)) else "system"}
     return display.table_of(page.rows, columns, hidden)
 
 
 def _target(row: "BoardRow") -> str:
     is_partly = 0 < row.missed < row.runs
     return f"{row.missed} of {row.runs} missed" if is_partly else row.target_outcome.value
+
+
+def _system(row: "BoardRow") -> str:
+    return ", ".join(filter(None, (row.system, row.mixed)))
 
 
 def _median(median: "Column", row: "BoardRow") -> str:
@@ -149,7 +153,7 @@ def _comparison_text(comparison: "Comparison") -> str:
         lines.append(f"because of: {', '.join(comparison.reasons)}")
     if comparison.unknown:
         # Their files do not say.
-        lines.append(f"unknown for imported runs, assumed equal: {', '.join(comparison.unknown)}")
+        lines.append(f"unknown, assumed equal: {', '.join(comparison.unknown)}")
     ids = [run.run_id for run in comparison.runs]
     fields = [(field.field, *map(display.value, field.values)) for field in comparison.differences]
     differences = display.table(("differs", *ids), fields) if fields else "the configurations are equal"

@@ -38,7 +38,7 @@ _TIMES = {key.stored_name: name for key, name in _EXPORTED.items() if key.kind i
 _NUMBERS = {"accuracy": "accuracy"} | {
     key.stored_name: name for key, name in _EXPORTED.items() if key.kind is Kind.NUMBER
 }
-_CARRIED_TEXTS = ("spec_sha256", "fingerprint", "straggler_ranks")
+_CARRIED_TEXTS = ("spec_sha256", "fingerprint", "straggler_ranks", "not_known")
 _CARRIED_NUMBERS = ("queue_s", "throughput_cluster", "throughput_per_node", "throughput_per_card")
 
 Cells = Mapping[str, str]

@@ -99,7 +99,6 @@ from aisbench_core.model.spec import (
     CannLevel,
     Channel,
     Clock,
-    FieldDifference,
     Frozen,
     LogLevels,
     MindSporeLevel,
@@ -110,6 +109,10 @@ from aisbench_core.model.spec import (
     Update,
     Volume,
     canonical_json,
+)
+from aisbench_core.model.spec_fields import (
+    FieldDifference,
+    deciding_fields,
     differences,
     flat,
     flat_channels,
@@ -250,6 +253,7 @@ __all__ = [
     "WorkloadFacts",
     "canonical_json",
     "completed",
+    "deciding_fields",
     "differences",
     "flat",
     "flat_channels",

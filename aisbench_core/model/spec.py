@@ -1,10 +1,9 @@
-"""The spec of a run, its parts, and the differences of two specs by dotted field names (`parameters.epochs`)."""
+"""The spec of a run, and its parts."""
 
 import hashlib
 import json
 import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from aisbench_core.messages import Message
+from aisbench_core.model.spec_roles import COMPARED_ALONG, LABEL, LIMIT, OF_QUEUE, OF_RECOVERY, SpecField, SpecRole
 from aisbench_core.value_errors import refusal
 
 Clock = Callable[[], datetime]
@@ -160,58 +160,77 @@ class Update(Frozen):
 class RunSpec(Frozen):
     """All inputs of a run, stored with it.
 
-    Empty strings mean "not set": the workload's manifest, the profile or the cloud decides.
+    Empty strings mean "not set": the workload's manifest, the profile or the cloud decides. A field decides speed
+    unless a SpecField says otherwise: fingerprints, rows, comparisons and documents follow from that.
     """
 
     workload: Annotated[str, Field(min_length=1)]
-    framework_version: str = ""
+    framework_version: Annotated[str, COMPARED_ALONG] = ""
     parameters: dict[str, Scalar] = {}
     inputs: tuple[Channel, ...] = ()
-    outputs: tuple[Channel, ...] = ()
-    code_dir: Annotated[str, Field(description="local directory; empty: the workload's own code")] = ""
+    outputs: Annotated[tuple[Channel, ...], SpecField(SpecRole.HARMLESS, "every run writes to a path of its own")] = ()
+    code_dir: Annotated[
+        str,
+        Field(description="local directory; empty: the workload's own code"),
+        SpecField(SpecRole.HARMLESS, "where the code lies; rows are split by its content, `code_sha256`"),
+    ] = ""
     boot_file: Annotated[str, Field(description="relative to code_dir")] = ""
     algorithm: Annotated[str, Field(description="id of an algorithm of ModelArts, which decides code and engine")] = ""
     subscription_id: Annotated[
         str, Field(description="subscription to an algorithm of AI Gallery, which decides code and engine")
     ] = ""
     item_version_id: Annotated[str, Field(description="the version of that algorithm")] = ""
-    image_url: str = ""
+    image_url: Annotated[str, COMPARED_ALONG] = ""
     command: Annotated[str, Field(description="start command of a custom image")] = ""
     conda_env: Annotated[
         str, Field(description="directory of a conda environment in the custom image, whose python is used")
     ] = ""
     working_dir: Annotated[str, Field(description="where the job starts, an absolute path in its container")] = ""
     local_code_dir: Annotated[str, Field(description="where the code is put, a path below /home")] = ""
-    engine_name: str = ""
-    engine_version: str = ""
-    flavor: str = ""
-    pool_id: str = ""
-    node_count: Annotated[int, Field(ge=1, le=4096)] = 1
-    cards_per_node: Annotated[int, Field(ge=1, le=64)] = 1
+    engine_name: Annotated[str, SpecField(SpecRole.DESCRIBES, "`engine_version` names the same engine")] = ""
+    engine_version: Annotated[str, COMPARED_ALONG] = ""
+    flavor: Annotated[str, COMPARED_ALONG] = ""
+    pool_id: Annotated[str, COMPARED_ALONG] = ""
+    node_count: Annotated[int, Field(ge=1, le=4096), COMPARED_ALONG] = 1
+    cards_per_node: Annotated[int, Field(ge=1, le=64), COMPARED_ALONG] = 1
     mode: Mode = Mode.CLUSTER
     environments: dict[str, str] = {}
     secrets: Annotated[tuple[str, ...], Field(description="names of variables whose values are stored apart")] = ()
     log_levels: LogLevels = LogLevels()
-    update: Update = Update()
+    update: Annotated[Update, COMPARED_ALONG] = Update()
     volumes: tuple[Volume, ...] = ()
-    priority: Annotated[int, Field(ge=1, le=3)] = 1
-    auto_stop_hours: Annotated[int | None, Field(ge=1, le=720)] = None
+    priority: Annotated[int, Field(ge=1, le=3), OF_QUEUE] = 1
+    auto_stop_hours: Annotated[int | None, Field(ge=1, le=720), LIMIT] = None
     stop_when_stalled_minutes: Annotated[
-        int | None, Field(ge=1, le=10_080, description="stops a stalled run after so long without a sign of life")
+        int | None,
+        Field(ge=1, le=10_080, description="stops a stalled run after so long without a sign of life"),
+        LIMIT,
     ] = None
-    retries: Annotated[int, Field(ge=0, le=128)] = 0
-    retry_always: Annotated[bool, Field(description="after any failure, not only one of the platform")] = False
-    retry_on_hang: Annotated[bool, Field(description="when the platform finds that the job hangs")] = False
+    retries: Annotated[int, Field(ge=0, le=128), OF_RECOVERY] = 0
+    retry_always: Annotated[bool, Field(description="after any failure, not only one of the platform"), OF_RECOVERY] = (
+        False
+    )
+    retry_on_hang: Annotated[bool, Field(description="when the platform finds that the job hangs"), OF_RECOVERY] = False
     environment_check: Annotated[
-        bool | None, Field(description="the platform's check of each node before the job starts; empty: its default")
+        bool | None,
+        Field(description="the platform's check of each node before the job starts; empty: its default"),
+        SpecField(SpecRole.DESCRIBES, "is over before the job starts"),
     ] = None
     training_mode: TrainingMode = TrainingMode.GENERAL
     resume_from: Annotated[str, Field(description="the run whose outputs the job finds in its own at the start")] = ""
-    log_path: Annotated[str, Field(description="OBS directory; empty: the profile's")] = ""
-    name: Annotated[str, Field(description="the start of the job's name")] = ""
-    description: str = ""
-    api: Api = Api.V2
-    imported: Annotated[bool, Field(description="made of a modelarts_config.py, which an export gives back")] = False
+    log_path: Annotated[
+        str,
+        Field(description="OBS directory; empty: the profile's"),
+        SpecField(SpecRole.HARMLESS, "where the cloud keeps the log"),
+    ] = ""
+    name: Annotated[str, Field(description="the start of the job's name"), LABEL] = ""
+    description: Annotated[str, LABEL] = ""
+    api: Annotated[Api, SpecField(SpecRole.DESCRIBES, "creates the same job")] = Api.V2
+    imported: Annotated[
+        bool,
+        Field(description="made of a modelarts_config.py, which an export gives back"),
+        SpecField(SpecRole.HARMLESS, "how the spec came to be"),
+    ] = False
 
     @field_validator("parameters", "environments", mode="before")
     @classmethod
@@ -248,22 +267,41 @@ class RunSpec(Frozen):
         return check | _MODE_VARIABLES.get(self.training_mode, {})
 
     @property
+    def stored(self) -> dict[str, Any]:
+        """The spec as JSON values, as it is stored: fields that came after _STORED_UNSET only if they are set."""
+        return self._set_or_in(_STORED_UNSET)
+
+    @property
     def sha256(self) -> str:
-        """SHA-256 (hex) over the spec's canonical JSON, in which later fields appear only if they are set."""
-        values = self.model_dump(mode="json")
-        unset = [name for name in _LATER if getattr(self, name) == type(self).model_fields[name].default]
-        return hashlib.sha256(canonical_json({k: v for k, v in values.items() if k not in unset}).encode()).hexdigest()
+        """SHA-256 (hex) over the spec's canonical JSON: what is set, and the fields of the first version."""
+        return hashlib.sha256(canonical_json(self._set_or_in(_HASHED_UNSET)).encode()).hexdigest()
+
+    def _set_or_in(self, names: Collection[str]) -> dict[str, Any]:
+        fields = type(self).model_fields
+        return {
+            name: value
+            for name, value in self.model_dump(mode="json").items()
+            if name in names or getattr(self, name) != fields[name].default
+        }
 
 
 # Despite its name, 1 means that the check is made (training guide 5.2).
 _CHECK = "MA_SKIP_IMAGE_DETECT"
 
-# Fields added after specs were stored: a spec without them keeps its hash.
-_LATER = (
-    *("log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir"),
-    *("retry_always", "retry_on_hang", "environment_check", "training_mode", "resume_from", "algorithm", "conda_env"),
-    *("stop_when_stalled_minutes", "subscription_id", "item_version_id"),
-)
+# The fields of the first version: they enter the hash even if they are not set, as in hashes of that time.
+_HASHED_UNSET = frozenset({
+    *("workload", "framework_version", "parameters", "inputs", "outputs", "code_dir", "boot_file", "image_url"),
+    *("command", "engine_name", "engine_version", "flavor", "pool_id", "node_count", "cards_per_node", "mode"),
+    *("environments", "volumes", "priority", "auto_stop_hours", "retries", "log_path", "name", "description", "api"),
+})  # fmt: skip
+
+# The same of stored specs, which once held all fields. Nothing is added to either: a field that is hashed and stored
+# only if it is set changes neither the hashes nor the records of runs without it.
+_STORED_UNSET = _HASHED_UNSET | {
+    *("log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir", "retry_always", "retry_on_hang"),
+    *("environment_check", "training_mode", "resume_from", "algorithm", "conda_env", "stop_when_stalled_minutes"),
+    *("subscription_id", "item_version_id"),
+}
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -272,66 +310,3 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 def canonical_json(value: object) -> str:
     """JSON with sorted keys and without blanks: equal values have equal text."""
     return _ENCODER.encode(value)
-
-
-CHANNELS = ("inputs", "outputs")
-# Fields in which empty text is a value; in others it means not set.
-EMPTY_COUNTS = ("parameters", "environments")
-
-
-@dataclass(frozen=True, slots=True)
-class FieldDifference:
-    """One field that differs; None on the side that does not set it."""
-
-    field: str
-    original: object
-    now: object
-
-
-def flat(spec: RunSpec, fields: Collection[str] | None = None) -> dict[str, object]:
-    """All fields that are set, by dotted name. `fields`: only these of the spec."""
-    values = spec.model_dump(mode="json", include=None if fields is None else {*fields})
-    return {name: value for name, value in _flat(values) if value is not None}
-
-
-def differences(original: RunSpec, now: RunSpec, fields: Collection[str] | None = None) -> tuple[FieldDifference, ...]:
-    """The fields in which two specs differ. `fields`: only these, if the original's others are unknown.
-
-    90, 90.0 and "90" are different values."""
-    before, after = flat(original, fields), flat(now, fields)
-    return tuple(
-        FieldDifference(name, before.get(name), after.get(name))
-        for name in dict.fromkeys([*before, *after])
-        if canonical_json(before.get(name)) != canonical_json(after.get(name))
-    )
-
-
-def unknown_fields(stated: Collection[str] | None) -> tuple[str, ...]:
-    """The spec's fields that an imported original does not state, in order; None: all are known."""
-    return () if stated is None else tuple(name for name in RunSpec.model_fields if name not in {*stated, "imported"})
-
-
-def flat_channels(field: str, channels: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
-    """The paths of inputs or outputs as stored, and whatever else of them is not the default, by dotted name."""
-    for channel in channels:
-        name = f"{field}.{channel['name']}"
-        yield name, channel["path"] or None
-        for key, default in _CHANNEL_DETAILS.items():
-            if channel.get(key, default) != default:
-                yield f"{name}.{key}", channel[key]
-
-
-_CHANNEL_DETAILS = {name: field.default for name, field in Channel.model_fields.items() if name not in ("name", "path")}
-
-
-def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    for field, value in values.items():
-        if field in CHANNELS:
-            yield from flat_channels(field, value)
-        elif isinstance(value, dict):
-            for name, item in value.items():
-                yield f"{field}.{name}", None if item == "" and field not in EMPTY_COUNTS else item
-        elif isinstance(value, list):
-            yield field, canonical_json(value) if value else None
-        else:
-            yield field, None if value == "" else value

@@ -205,6 +205,7 @@ class RunRow:
     reproduces: str
     manifest_sha256: str
     image: str = ""
+    not_known: str = ""
     price_per_node_hour: float | None = None
     currency: str = ""
     cost: float | None = None
@@ -215,6 +216,11 @@ class RunRow:
         """When it was launched, or an imported one measured; None when its files hold no time."""
         # An import without known times takes its own.
         return None if self.imported_at and self.created_at >= self.imported_at else self.created_at
+
+    @property
+    def unknowns(self) -> tuple[str, ...]:
+        """What can decide its speed and is not known, by name."""
+        return tuple(filter(None, self.not_known.split(";")))
 
     @property
     def reasons(self) -> tuple[Check, ...]:

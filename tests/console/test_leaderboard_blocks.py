@@ -75,7 +75,7 @@ def test_rows_of_several_tables_are_compared_as_groups(open_page: OpenPage, data
 
     for fingerprint, unit in zip(fingerprints[-2:], ("samples/s", "sentences/s"), strict=True):
         ticked = {"selection": {"rows": [0], "columns": [], "cells": []}}
-        app.session_state[f"block-{fingerprint}-{unit}-False"] = ticked
+        app.session_state[f"block-{fingerprint}-{unit}-False-"] = ticked
     app.run()
 
     link = next(link for link in app.page_link if link.label == "Compare 2 rows")

@@ -110,7 +110,7 @@ def test_a_comparison_with_an_imported_run_says_what_is_not_known(warehouse: War
     comparison = warehouse.compare(["new", "old"])
 
     assert comparison.verdict is Comparability.COMPARABLE
-    assert comparison.unknown == ("parameters", "cards_per_node")
+    assert comparison.unknown == ("parameters", "cards_per_node", "data")
     assert "origin" in {field.field for field in comparison.differences}
 
 

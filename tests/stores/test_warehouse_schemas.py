@@ -93,8 +93,9 @@ def content(con: DuckDBPyConnection) -> Content:
 
 
 def rows(con: DuckDBPyConnection, table: str, columns: list[str]) -> list[tuple[Any, ...]]:
-    """Cells of these columns but of groups, which are computed from others."""
-    chosen = ", ".join(column for column in columns if (table, column) != ("runs", "group_id"))
+    """Cells of these columns but of groups and fingerprints, which are computed from others."""
+    computed = ("group_id", "fingerprint") if table == "runs" else ()
+    chosen = ", ".join(column for column in columns if column not in computed)
     return sorted(con.execute(f"select {chosen} from {table}").fetchall(), key=repr)
 
 
@@ -259,3 +260,32 @@ def test_an_upgrade_that_was_killed_before_its_end_is_completed(team: TeamWareho
     team.open().compact()
 
     assert reader.runs(EVERYTHING) == before
+
+
+def test_a_new_formula_of_fingerprints_takes_baselines_and_views_along(tmp_path: Path) -> None:
+    file = tmp_path / "warehouse.duckdb"
+    warehouse = Warehouse(file)
+    records = [a.record("plain"), a.record("tuned", environments={"PRECISION": "int8"})]
+    warehouse.record_many(records)
+    warehouse.mark_baseline(["plain"], None, TESTER, a.T0)
+    now = {run_id: row for run_id in ("plain", "tuned") if (row := warehouse.run(run_id))}
+    with duckdb.connect(file) as con:
+        before = "1" * 64
+        con.execute("update runs set fingerprint = ?, not_known = null", [before])
+        con.execute(
+            "update baselines set grouped = replace(grouped::VARCHAR, ?, ?)", [now["plain"].fingerprint, before]
+        )
+        con.execute(
+            "insert into saved_views values ('leaderboard', 'ours', ?, 'ann', now()::TIMESTAMP)",
+            [f'{{"benchmark": ["{before}"]}}'],
+        )
+        con.execute("update standings set fingerprint = ?", [before])
+        con.execute("update schema_version set version = 18")
+
+    upgraded = Warehouse(file)
+
+    assert {run_id: upgraded.run(run_id) for run_id in now} == now
+    assert [baseline.group.fingerprint for baseline in upgraded.baselines()] == [now["plain"].fingerprint]
+    [view] = upgraded.saved_views.on()
+    assert set(view.address["benchmark"]) <= {row.fingerprint for row in now.values()}
+    assert upgraded.check(records).damages == ()

@@ -56,6 +56,9 @@ GROUP_KEYS = (
 # Stored names of what the fingerprint covers: equal in all runs of a group.
 FINGERPRINTED = ("workload", "model", "mode", "throughput_definition", "dataset")
 
+# What follows from the spec and the data's hash, and so is equal in all runs of a group, too.
+FOLLOWING = ("not_known",)
+
 
 def stored_in(table: str) -> tuple[Column, ...]:
     """The columns of a table, in their order there."""
@@ -110,8 +113,8 @@ def by_exported() -> Mapping[str, Column]:
 
 
 __all__ = [
-    "BASELINE", "BEGAN", "COLUMNS", "COUNT", "COUNTED", "CURRENCY", "FINGERPRINTED", "FRACTION", "GROUP_KEYS", "KEYS",
-    "LATER_KEYS", "LATER_OF_RUN", "NODE_HOURS", "PERIODS", "RESULTS", "RUNS", "SCHEMA", "SPEC_PATHS", "SQL_TYPES",
-    "TESTER_PATHS", "TIMES_OF_KEYS", "UNIT", "UTC", "Column", "Compared", "Exported", "Key", "Kind", "Mlflow", "Stored",
-    "Wording", "by_exported", "by_field", "compared", "medians", "of_mlflow", "stored_in",
+    "BASELINE", "BEGAN", "COLUMNS", "COUNT", "COUNTED", "CURRENCY", "FINGERPRINTED", "FOLLOWING", "FRACTION",
+    "GROUP_KEYS", "KEYS", "LATER_KEYS", "LATER_OF_RUN", "NODE_HOURS", "PERIODS", "RESULTS", "RUNS", "SCHEMA",
+    "SPEC_PATHS", "SQL_TYPES", "TESTER_PATHS", "TIMES_OF_KEYS", "UNIT", "UTC", "Column", "Compared", "Exported", "Key",
+    "Kind", "Mlflow", "Stored", "Wording", "by_exported", "by_field", "compared", "medians", "of_mlflow", "stored_in",
 ]  # fmt: skip

@@ -242,6 +242,10 @@ KIND = (
     Column("tags", TEXT, "tags of the users; a JSON list", stored=run(48, "JSON"),
         exported=Exported("kind", sql="array_to_string(from_json(tags, '[\"VARCHAR\"]'), ';')",
             meaning="tags of the users, separated by `;`")),
-    Column("image", TEXT, "engine version, or address of the custom image",
+    Column("image", TEXT, "engine version, or address of the custom image; then the packages that replaced its own",
         stored=run(56, hashed=False), exported=Exported("kind")),
+    Column("not_known", TEXT,
+        "what can decide speed and is not known, separated by `;`: `image` (a tag names it, not a digest), `data` (no "
+        "hash), `parameters`, or `parameters.<name>` (names a file outside of the code)",
+        stored=run(60, since=19, hashed=False), exported=Exported("kind")),
 )  # fmt: skip

@@ -32,7 +32,7 @@ GROUPED = f"""
     groups as (
         select *,
             sd / mean as cv,
-            {t95("runs")} * sd / sqrt(runs) as margin,
+            case when not_known = '' then {t95("runs")} * sd / sqrt(runs) end as margin,
             mean - coalesce(margin, 0) as low,
             mean + coalesce(margin, 0) as high,
             {_DIFFERENCES}
@@ -43,15 +43,20 @@ GROUPED = f"""
 _GROUPS = GROUPED.format(shown="runs > 0 or $include_invalid")
 
 # Rows that are equal in these are of one benchmark in one unit, and ranked among each other.
-_BENCHMARK = ("region", "rehearsal", "fingerprint", "throughput_unit", "synthetic_data")
+_BENCHMARK = ("region", "rehearsal", "fingerprint", "throughput_unit", "synthetic_data", "dataset_sha256")
 
 _SAME_BENCHMARK = " and ".join(f"other.{name} = page.{name}" for name in _BENCHMARK)
 
 
 def _rank(condition: str) -> str:
-    """How many rows fulfil a condition; imported runs, which nobody verified, neither have a rank nor take one."""
-    rivals = f"select count(*) from groups other where {_SAME_BENCHMARK} and other.origin = 'launched' and {condition}"
-    return f"case when runs > 0 and origin = 'launched' then ({rivals}) end"
+    """How many rows fulfil a condition. Imported runs, which nobody verified, neither have a rank nor take one; nor do
+    rows of which something that decides speed is not known."""
+    rivals = f"select count(*) from groups other where {_SAME_BENCHMARK} and {_ranked('other.')} and {condition}"
+    return f"case when runs > 0 and {_ranked('')} then ({rivals}) end"
+
+
+def _ranked(row: str) -> str:
+    return f"{row}origin = 'launched' and {row}not_known = ''"
 
 
 # Rows whose runs reached their target, or have none, come before those with a run that missed it: fast is what learns.

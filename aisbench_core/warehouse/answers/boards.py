@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.values import TargetOutcome
 
@@ -23,13 +24,14 @@ class BoardRow:
     Statistics are over the `runs` valid runs only: `throughput` is their median, `olympic_mean` their mean without the
     best and the worst (from 5 runs on), `cv` their coefficient of variation (from 2 on). A group without a valid run
     has runs=0, no statistics, and a `reason` (ids of the failed checks, or the state). `rank_from` and `rank_to` are
-    the ranks it may have among the rows with its fingerprint and unit: they differ where 95 % confidence intervals of
-    the mean overlap; imported rows have none. Accuracy on synthetic data does not count. `median_run_id` is the valid
-    run in the middle by throughput, the slower one of two, and `accuracy` its accuracy. `differs_in` names the ASPECTS
-    in which this row differs from rows that look the same, separated by `;`. Costs are in `currency`: there are none if
-    the valid runs have several. `reached` and `missed` are how many of the `runs` have an accuracy of at least, or
-    below, the `accuracy_target` of their workload, the highest if they state several; rows with a missed target rank
-    after those without.
+    the ranks it may have among the rows with its fingerprint, unit and data: they differ where 95 % confidence
+    intervals of the mean overlap. Imported rows have none; rows of which something that decides speed is `not_known`
+    (names separated by `;`) have neither a rank nor an interval. Accuracy on synthetic data does not count.
+    `median_run_id` is the valid run in the middle by throughput, the slower one of two, and `accuracy` its accuracy.
+    `differs_in` names the ASPECTS in which this row differs from rows that look the same, separated by `;`. Costs are
+    in `currency`: there are none if the valid runs have several. `reached` and `missed` are how many of the `runs`
+    have an accuracy of at least, or below, the `accuracy_target` of their workload, the highest if they state several;
+    rows with a missed target rank after those without.
     """
 
     workload: str
@@ -85,6 +87,7 @@ class BoardRow:
     accuracy_target: float | None = None
     reached: int = 0
     missed: int = 0
+    not_known: str = ""
 
     @property
     def target_outcome(self) -> TargetOutcome:
@@ -96,9 +99,20 @@ class BoardRow:
         return TargetOutcome.REACHED if self.reached else TargetOutcome.NOT_MEASURED
 
     @property
+    def is_confirmed(self) -> bool:
+        """Whether its rank is one: a single run is a point, and the next one may be anywhere."""
+        return self.rank_from is not None and self.runs > 1
+
+    @property
     def system(self) -> str:
         """What distinguishes it from rows that look the same, as "code=1a2b3c4d, data=unknown"; else empty."""
         return ", ".join(f"{name}={named(getattr(self, ASPECTS[name]))}" for name in self.differs_in.split(";") if name)
+
+    @property
+    def mixed(self) -> Hint:
+        """That its runs may differ in something that decides speed and is not known; empty where all is known."""
+        names = self.not_known.replace(";", ", ")
+        return Message("mixed or unknown: {names}", names=names) if names else ""
 
     @property
     def rank(self) -> str:

@@ -1,15 +1,16 @@
 """Runs side by side: what differs, each metric against the baseline, and whether the runs can be compared."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import PurePath
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
-from aisbench_core.model import Mode, Origin, columns, flat_channels
+from aisbench_core.model import Mode, Origin, columns, deciding_fields
 from aisbench_core.model.columns import Compared, compared
+from aisbench_core.model.spec_fields import PLAIN_FIELDS, compared_fields, default_of
 from aisbench_core.warehouse.answers.compared import (
     Comparability,
     ComparedBy,
@@ -34,16 +35,6 @@ _DESCRIBING = tuple(column.field for column in compared(Compared.DESCRIBES))
 # Fields of a spec that decide a comparison, and that the source of an imported result may not contain.
 _MAY_BE_UNKNOWN = ("parameters", "mode", "node_count", "cards_per_node")
 
-# Fields of the spec that can change a result, unlike names, descriptions and output paths.
-_SPEC_FIELDS = ("engine_name", "boot_file", "image_url", "command", "pool_id", "volumes", "priority", "retries", "api")
-
-# The same, with what specs that were stored before mean: a run without the field is no different.
-_LATER_FIELDS: dict[str, object] = {
-    **{"training_mode": "general", "working_dir": "", "local_code_dir": "", "resume_from": "", "algorithm": ""},
-    **{"subscription_id": "", "item_version_id": ""},
-    **{"conda_env": "", "retry_always": False, "retry_on_hang": False, "environment_check": None},
-}
-
 Speed = dict[str, object] | None
 """The parameters that decide a run's speed; None: unknown."""
 
@@ -64,7 +55,9 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = Co
     runs = _in_order(by_ids(cur, ids), ids)
     stored = specs_of(cur, ids)
     specs = [stored[run_id] for run_id in ids]
-    fields = _fields([_configuration(run, spec) for run, spec in zip(runs, specs, strict=True)])
+    set_anywhere = {name for spec in specs for name in compared_fields(spec.spec) if name in PLAIN_FIELDS}
+    set_anywhere -= {*_DECIDING, *_DESCRIBING}
+    fields = _fields([_configuration(run, spec, set_anywhere) for run, spec in zip(runs, specs, strict=True)])
     by_run = tuple(_comparability(runs[0], specs[0], run, spec) for run, spec in zip(runs, specs, strict=True))
     worst = max((one.verdict for one in by_run), key=_SEVERITY.index)
     normalise_by = _normalise_by(worst, by_run)
@@ -73,7 +66,7 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = Co
         runs=runs,
         differences=tuple(field for field in fields if _differs(field.values)),
         same=tuple(field for field in fields if not _differs(field.values)),
-        metrics=tuple(_metric(metric, measured, by_run, worst, normalise_by) for metric in METRICS),
+        metrics=tuple(_metric(metric, measured, by_run, worst, normalise_by, by) for metric in METRICS),
         verdict=worst,
         reasons=tuple(dict.fromkeys(reason for one in by_run for reason in one.reasons)),
         normalise_by=normalise_by,
@@ -97,27 +90,22 @@ def _in_order(rows: Sequence[RunRow], run_ids: Sequence[str]) -> tuple[RunRow, .
 # --- configuration ----------------------------------------------------------------------------------
 
 
-def _configuration(run: RunRow, stored: StoredSpec) -> dict[str, object]:
-    """Everything that can explain a difference, flat: `parameters.epochs`, `environments.GLOG_v`, `inputs.data_url`."""
+def _configuration(run: RunRow, stored: StoredSpec, set_anywhere: Collection[str]) -> dict[str, object]:
+    """Everything that can explain a difference, flat: `parameters.epochs`, `environments.GLOG_v`, `inputs.data_url`.
+
+    `set_anywhere`: the fields that some run sets; a launched run without one has its default."""
     spec, speed = stored.spec, stored.speed_parameters or {}
-    nested = {
-        f"{group}.{name}": value
-        for group in ("parameters", "environments", "log_levels")
-        for name, value in spec.get(group, {}).items()
-        if value is not None
-    }
+    fields = compared_fields(spec)
+    defaults = {} if run.origin is Origin.IMPORTED else {name: default_of(name) for name in set_anywhere}
+    update = {f"update.{name}": PurePath(path).name for name, path in spec.get("update", {}).items() if path}
     return {
         **{name: getattr(run, name) for name in (*_DECIDING, *_DESCRIBING)},
-        **nested,
+        **defaults,
+        **{name: value for name, value in fields.items() if name not in ("secrets", *_DECIDING, *_DESCRIBING)},
         **{f"environments.{name}": "(secret)" for name in spec.get("secrets", ())},
         # These include defaults, which a spec need not contain.
         **{f"parameters.{name}": value for name, value in speed.items() if value is not None},
-        **{f"update.{name}": PurePath(path).name for name, path in spec.get("update", {}).items() if path},
-        **dict(flat_channels("inputs", spec.get("inputs", ()))),
-        # Every run writes to paths of its own.
-        **{name: value for name, value in flat_channels("outputs", spec.get("outputs", ())) if name.count(".") > 1},
-        **{name: spec.get(name) for name in _SPEC_FIELDS},
-        **{name: spec.get(name, default) for name, default in _LATER_FIELDS.items()},
+        **update,
     }
 
 
@@ -138,7 +126,10 @@ def _differs(values: Sequence[object]) -> bool:
 def _comparability(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: StoredSpec) -> RunComparability:
     unknown = _unknown(base, base_spec) | _unknown(run, spec)
     named = tuple(name for name in _MAY_BE_UNKNOWN if name in unknown and run.run_id != base.run_id)
+    if run.run_id != base.run_id:
+        named = tuple(dict.fromkeys((*named, *base.unknowns, *run.unknowns)))
     reasons = _decisive(base, run, unknown) + _different_speed(base_spec.speed_parameters, spec.speed_parameters)
+    reasons += _different_fields(base, base_spec, run, spec)
     if reasons:
         return RunComparability(run.run_id, Comparability.NOT_COMPARABLE, reasons, unknown=named)
     if "cards_per_node" not in unknown and base.cards_per_node != run.cards_per_node:
@@ -178,6 +169,18 @@ def _different_speed(base: Speed, other: Speed) -> tuple[str, ...]:
     return tuple(f"parameters.{name}" for name in names if _differs((base.get(name), other.get(name))))
 
 
+def _different_fields(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: StoredSpec) -> tuple[str, ...]:
+    """The fields of the spec that decide speed and differ; of an imported run only those that its source states."""
+    before, after = deciding_fields(base_spec.spec), deciding_fields(spec.spec)
+    stated = [one.spec for row, one in ((base, base_spec), (run, spec)) if row.origin is Origin.IMPORTED]
+    names = dict.fromkeys([*before, *after])
+    return tuple(
+        name
+        for name in names
+        if _differs((before.get(name), after.get(name))) and all(name.partition(".")[0] in known for known in stated)
+    )
+
+
 # --- metrics ----------------------------------------------------------------------------------------
 
 
@@ -187,10 +190,12 @@ def _metric(
     by_run: Sequence[RunComparability],
     worst: Comparability,
     normalise_by: str,
+    by: ComparedBy,
 ) -> MetricComparison:
     base: float | None = getattr(runs[0], metric.field)
     values = tuple(
-        _against(base, getattr(run, metric.field), one.verdict) for run, one in zip(runs, by_run, strict=True)
+        _against(base, getattr(run, metric.field), one.verdict, is_known=not (by is ComparedBy.ROWS and one.unknown))
+        for run, one in zip(runs, by_run, strict=True)
     )
     is_rate, is_share = metric.unit == columns.UNIT, metric.unit == columns.FRACTION
     units = {run.throughput_unit for run in runs}
@@ -206,7 +211,9 @@ def _metric(
     )
 
 
-def _against(base: float | None, value: float | None, comparability: Comparability) -> MetricValue:
+def _against(base: float | None, value: float | None, comparability: Comparability, *, is_known: bool) -> MetricValue:
+    if not is_known:  # rows may hold runs that differ in it, so that their medians have no ratio
+        return MetricValue(value)
     if base is None or value is None or comparability is Comparability.NOT_COMPARABLE:
         return MetricValue(value)
     ratio = value / base if base else math.inf

@@ -75,7 +75,7 @@ class MetricComparison:
 class RunComparability:
     """Whether one run can be compared with the first: `verdict`, and the fields that are the `reasons`.
 
-    `unknown` are fields that decide it, too, but are not known of an imported run."""
+    `unknown` are fields that decide it, too, but are not known of an imported run, and what is not known of a row."""
 
     run_id: str
     verdict: Comparability
@@ -107,8 +107,8 @@ class Peers:
     """The valid runs in a run's row of the leaderboard, itself included: the newest 500 at most, and some as `dots`.
 
     `difference` is against the baseline's group; None within one group, with fewer than two runs on a side, and where
-    there is no ratio. Throughputs are per node or card where these decide. `missed`: how many of them are below the
-    target of their workload."""
+    there is no ratio or something that decides speed is not known. Throughputs are per node or card where these
+    decide. `missed`: how many of them are below the target of their workload."""
 
     run_id: str
     summary: Summary | None

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import BEGAN, COUNTED, CURRENCY, FINGERPRINTED, GROUP_KEYS, Column, medians
+from aisbench_core.model.columns import BEGAN, COUNTED, CURRENCY, FINGERPRINTED, FOLLOWING, GROUP_KEYS, Column, medians
 from aisbench_core.warehouse.spending import stored as spending
 from aisbench_core.warehouse.store.schema import RUNS, among
 
@@ -28,7 +28,7 @@ MAX_DUE = 8
 TURNS = 64
 
 # The cells of a run that a new row of its group begins with.
-KEY_COLUMNS = ("group_id", *GROUP_KEYS, *FINGERPRINTED)
+KEY_COLUMNS = ("group_id", *GROUP_KEYS, *FINGERPRINTED, *FOLLOWING)
 
 # When a run was, for its history: its start by the cloud's clock where it started.
 AT = "coalesce(started_at, submitted_at, created_at)"
@@ -47,7 +47,7 @@ def _median(column: Column) -> str:
 
 
 _NUMBERS = {
-    **{name: f"any_value({name})" for name in (*GROUP_KEYS, *FINGERPRINTED)},
+    **{name: f"any_value({name})" for name in (*GROUP_KEYS, *FINGERPRINTED, *FOLLOWING)},
     "recorded": "count(*)",
     "valid": f"count(*) filter (where {COUNTED})",
     "runs": "count(counted)",

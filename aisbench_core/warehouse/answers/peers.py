@@ -54,7 +54,11 @@ def peers(
     for group, has_missed, *cells in cur.fetchall():
         dots[group].append(RunDot(*cells))
         missed[group] += has_missed
-    return tuple(_peers(one, dots[group], dots[ids[0]], missed[group]) for one, group in zip(by_run, ids, strict=True))
+    known = [not run.not_known for run in runs]
+    return tuple(
+        _peers(one, dots[group], dots[ids[0]], missed[group], is_known=is_known and known[0])
+        for one, group, is_known in zip(by_run, ids, known, strict=True)
+    )
 
 
 def medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunRow, ...]:
@@ -80,11 +84,13 @@ def _group_ids(runs: Sequence[RunRow]) -> list[int]:
     return [group_id({name: getattr(run, name) for name in GROUP_KEYS}) for run in runs]
 
 
-def _peers(run: RunComparability, group: Sequence[RunDot], base: Sequence[RunDot], missed: int) -> Peers:
+def _peers(
+    run: RunComparability, group: Sequence[RunDot], base: Sequence[RunDot], missed: int, *, is_known: bool
+) -> Peers:
     throughputs = [dot.throughput for dot in group]
     is_baseline = {dot.run_id for dot in group} == {dot.run_id for dot in base}
     gap = None
-    if not is_baseline and run.verdict is not Comparability.NOT_COMPARABLE:
+    if is_known and not is_baseline and run.verdict is not Comparability.NOT_COMPARABLE:
         gap = difference([dot.throughput for dot in base], throughputs)
     return Peers(run.run_id, summary(throughputs), tuple(group[:MAX_DOTS]), is_baseline, gap, missed)
 

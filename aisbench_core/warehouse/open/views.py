@@ -94,7 +94,10 @@ _GROUP_MEANINGS = (
         "latest_run_id": ("id of the newest run", ""),
         "latest_at": ("start of the newest run", UTC),
         "reason": ("why there is no valid run", ""),
-        "rank_from": ("best possible rank among rows of equal `fingerprint`, unit, region and kind", "1"),
+        "rank_from": (
+            "best possible rank among rows of equal `fingerprint`, data, unit and kind; unconfirmed with one run",
+            "1",
+        ),
         "rank_to": ("worst possible rank; the same unless confidence intervals overlap", "1"),
     }
     | {
@@ -103,7 +106,7 @@ _GROUP_MEANINGS = (
             *KIND,
             *CONFIGURATION,
             *HARDWARE,
-            *_of_run("title", "throughput_unit", "fingerprint", "origin", *_CODE),
+            *_of_run("title", "throughput_unit", "fingerprint", "origin", *_CODE, "not_known"),
         )
     }
     | {column.name: (f"median over the valid runs: {column.meaning}", column.unit) for column in columns.medians()}

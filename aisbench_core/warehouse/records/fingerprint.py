@@ -1,30 +1,97 @@
 """The fingerprint of a benchmark configuration: one hash over everything that decides what is measured."""
 
 import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
 
-from aisbench_core.model import RunSpec, WorkloadFacts, canonical_json
+from aisbench_core.model import Origin, RunSpec, WorkloadFacts, canonical_json, deciding_fields, image_name
+from aisbench_core.model.spec import Update
 
-FORMULA = "aisbench-fingerprint/1"
+FORMULA = "aisbench-fingerprint/2"
+
+# The hash of a record covers this one, which follows from other cells of it: so a new formula changes no record.
+_FIRST_FORMULA = "aisbench-fingerprint/1"
+
+_OF_WORKLOAD = ("workload", "model", "dataset", "mode", "throughput_definition")
+
+# Separates what is not known of a run.
+AND = ";"
+
+_CONFIG_FILE = re.compile(r"\.(ya?ml|json5?|toml|ini|cfg|conf|py|txt|properties)$", re.IGNORECASE)
+_CODE_FOLDER = "/home/ma-user/modelarts/user-job-dir"
+
+Cells = Mapping[str, Any]
+Speed = Mapping[str, object] | None
+"""The parameters that decide speed; None where they are unknown."""
 
 
 def fingerprint(spec: RunSpec, facts: WorkloadFacts) -> str:
     """SHA-256 (hex) over everything that decides what is measured, but not on what.
 
-    In it: workload, model, dataset, mode, throughput definition and every parameter that decides speed (epochs,
-    batch, precision ...). Not in it: framework version, flavor, node and card counts, because those are the
-    dimensions along which people compare; nor code and data hashes, which a comparison lists as differences. Parameters
+    In it: workload, model, dataset, mode, throughput definition, every parameter that decides speed (epochs, batch,
+    precision ...), and every field of the spec that decides speed and is set. Not in it: fields along which people
+    compare, such as framework version, flavor and node count; nor code and data, whose hashes are compared. Parameters
     that are not known are never equal to known ones.
     """
-    return fingerprint_of(
-        workload=spec.workload,
-        model=facts.model,
-        dataset=facts.dataset,
-        mode=spec.mode.value,
-        throughput_definition=facts.throughput_definition,
-        speed_parameters=None if facts.speed_parameters is None else dict(facts.speed_parameters),
-    )
+    cells = {**{name: getattr(facts, name) for name in ("model", "dataset", "throughput_definition")}}
+    speed = None if facts.speed_parameters is None else dict(facts.speed_parameters)
+    return fingerprint_of(cells | {"workload": spec.workload, "mode": spec.mode.value}, spec.stored, speed)
 
 
-def fingerprint_of(**values: object) -> str:
-    """The same from stored values."""
-    return hashlib.sha256(canonical_json({"formula": FORMULA, **values}).encode()).hexdigest()
+def fingerprint_of(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
+    """The same from stored cells; of an imported run's spec only the known fields."""
+    stated = {} if speed is not None or not spec.get("parameters") else {"parameters": spec["parameters"]}
+    return _hash(FORMULA, cells, speed_parameters=speed, spec=deciding_fields(spec) | stated)
+
+
+def first_fingerprint_of(cells: Cells, speed: Speed) -> str:
+    """The fingerprint by the first formula, which knew of no field of the spec but parameters and mode."""
+    return _hash(_FIRST_FORMULA, cells, speed_parameters=speed)
+
+
+def _hash(formula: str, cells: Cells, **more: object) -> str:
+    values = {"formula": formula, **{name: cells[name] for name in _OF_WORKLOAD}, **more}
+    return hashlib.sha256(canonical_json(values).encode()).hexdigest()
+
+
+def image_of(spec: Mapping[str, Any], engine_version: str | None) -> str:
+    """The software that a run started with: the image, and the packages that replaced the image's own."""
+    update = Update.model_validate(spec.get("update") or {})
+    packages = [PurePosixPath(path).name for path in update.packages.values()]
+    return " + ".join([spec.get("image_url") or engine_version or "", *packages])
+
+
+def not_known(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
+    """What can decide speed and is not known of a run, separated by `;`: runs that look alike may differ in it.
+
+    `image`: a tag names it, which can be moved. `data`: the job reported no hash. `parameters`: of an imported result.
+    `parameters.<name>`: names a file outside of the code, whose content nobody read."""
+    return AND.join(_unknowns(cells, spec, speed))
+
+
+def _unknowns(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> list[str]:
+    if cells["origin"] == Origin.IMPORTED:
+        unknown = [] if speed is not None or "parameters" in spec else ["parameters"]
+        return unknown if cells["dataset_sha256"] or cells["synthetic_data"] else [*unknown, "data"]
+    name = image_name(spec.get("image_url") or "")
+    is_tag = bool(spec.get("image_url")) and not (name and name.is_digest)
+    reads_data = bool(spec.get("volumes")) or any(channel.get("path") for channel in spec.get("inputs", ()))
+    is_unread = reads_data and not cells["dataset_sha256"] and not cells["synthetic_data"]
+    files = [name for name, value in (speed or {}).items() if _is_foreign_file(value, spec)]
+    return [
+        *(["image"] if is_tag else []),
+        *(["data"] if is_unread else []),
+        *(f"parameters.{one}" for one in files),
+    ]
+
+
+def _is_foreign_file(value: object, spec: Mapping[str, Any]) -> bool:
+    """Whether it names a configuration file that is not part of the code, whose hash covers the others."""
+    if not isinstance(value, str) or not _CONFIG_FILE.search(value):
+        return False
+    path = PurePosixPath(value)
+    code = spec.get("local_code_dir") or _CODE_FOLDER
+    is_inside = path.is_relative_to(code) if path.is_absolute() else "://" not in value and ".." not in path.parts
+    return not (is_inside and (spec.get("code_dir") or spec.get("algorithm")))

@@ -7,7 +7,7 @@ of that is stored as it is; the note and the statements are separated again from
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 from aisbench_core.model import TESTER_FIELDS, Annotations, Origin, RunSpec
@@ -15,6 +15,7 @@ from aisbench_core.model.columns import RUNS, stored_in
 from aisbench_core.model.system import known_from_job
 from aisbench_core.warehouse.records.annotations import imported_note
 from aisbench_core.warehouse.records.claims import as_recorded
+from aisbench_core.warehouse.records.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.records.rows import hashed, sha256_of
 from aisbench_core.warehouse.validity.evaluation import Evaluation
 
@@ -40,10 +41,13 @@ def hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], annotation
     launch = [run["launch"]] if run["launch"] else []
     stored = [list(card) for card in cards]
     in_order = sorted(stored, key=lambda card: (card[1], card[2]))
-    for stated in _statements(run):
-        yield sha256_of([of_run, measured, stored, *stated, *launch])
-        if in_order != stored:
-            yield sha256_of([of_run, measured, in_order, *stated, *launch])
+    speed = read_json(run["speed_parameters"]) if run["speed_parameters"] != "null" else None
+    first = {**of_run, "fingerprint": first_fingerprint_of(run, speed)}
+    # That of an imported run may be the one that its own console computed.
+    runs = [first, of_run] if run["origin"] == Origin.IMPORTED else [first]
+    orders = [stored, in_order] if in_order != stored else [stored]
+    for stated, cells, ordered in product(_statements(run), runs, orders):
+        yield sha256_of([cells, measured, ordered, *stated, *launch])
 
 
 def _statements(run: Cells) -> Iterator[list[dict[str, Any]]]:

@@ -36,7 +36,7 @@ from aisbench_core.model import (
 from aisbench_core.model.columns import LATER_KEYS, LATER_OF_RUN, Kind, stored_in
 from aisbench_core.warehouse.answers.group_statistics import group_id
 from aisbench_core.warehouse.records.facts import LONGEST_S
-from aisbench_core.warehouse.records.fingerprint import fingerprint
+from aisbench_core.warehouse.records.fingerprint import fingerprint_of, first_fingerprint_of, image_of, not_known
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE, Throughput, count_cards, throughput
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS
 from aisbench_core.warehouse.validity.evaluation import Evaluator
@@ -64,7 +64,7 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
     ruleset decides differently, or what people annotate afterwards, maybe where the folder is not."""
     run_id, cards, servers = record.run.run_id, _card_rows(record), _server_rows(record)
     of_run, result = _with_carried(_run(record), record), _with_carried(_result(record), record)
-    run = {**of_run, **_system(record), "image": record.run.spec.image_url or of_run["engine_version"]}
+    run = {**of_run, **_system(record), **_compared_by(of_run, record)}
     stated = [record.described.values] if record.described and record.described.values else []
     launch = [canonical_json(asdict(record.launched))] if record.launched else []
     sealed = {
@@ -102,6 +102,19 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
     }
 
 
+def _compared_by(of_run: Cells, record: RunRecord) -> Cells:
+    """What decides the run's row and what is not known of it; the hash does not cover it, because it follows."""
+    spec, facts = json.loads(str(of_run["spec"])), record.workload
+    speed = None if facts.speed_parameters is None else dict(facts.speed_parameters)
+    computed = {
+        "image": image_of(spec, str(of_run["engine_version"])),
+        "fingerprint": fingerprint_of(of_run, spec, speed),
+        "not_known": not_known(of_run, spec, speed),
+    }
+    carried = record.imported.carried if record.imported else {}
+    return {name: carried.get(name, value) for name, value in computed.items()}
+
+
 def _attempt_row(run_id: str, attempt: RunAttempt) -> list[object]:
     started, ended = utc(attempt.started_at), utc(attempt.ended_at) if attempt.ended_at else None
     why = (attempt.fault, attempt.reason, attempt.task, attempt.host, attempt.exit_code, attempt.recovery)
@@ -136,7 +149,8 @@ def finite(value: float | None) -> float | None:
 
 def _run(record: RunRecord) -> Cells:
     run, facts = record.run, record.workload
-    return {
+    speed = None if facts.speed_parameters is None else dict(facts.speed_parameters)
+    cells = {
         **_copied(_OF_RUN, run),
         **_copied(_OF_SPEC, run.spec),
         **_copied(_OF_FACTS, facts),
@@ -148,12 +162,12 @@ def _run(record: RunRecord) -> Cells:
         # While results are being collected, the outcome of the job is already known.
         "state": (run.state if run.state.is_terminal else run.verdict or run.state).value,
         "queue_s": queue_seconds(run.submitted_at, run.started_at),
-        "speed_parameters": canonical_json(None if facts.speed_parameters is None else dict(facts.speed_parameters)),
-        "fingerprint": fingerprint(run.spec, facts),
+        "speed_parameters": canonical_json(speed),
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
         "tags": "[]",
     }
+    return {**cells, "fingerprint": first_fingerprint_of(cells, speed)}
 
 
 def _copied(names: Sequence[str], source: object) -> Cells:
@@ -199,7 +213,7 @@ def _system_of(from_job: Stated, described: Stated | None) -> Cells:
 @lru_cache(maxsize=4096)
 def _spec(text: str) -> Cells:
     spec = RunSpec.model_validate_json(text)
-    return {"spec": canonical_json(spec.model_dump(mode="json")), "spec_sha256": spec.sha256}
+    return {"spec": canonical_json(spec.stored), "spec_sha256": spec.sha256}
 
 
 def _result(record: RunRecord) -> Cells:

@@ -29,7 +29,8 @@ from aisbench_core.model.columns import KEYS, LATER_KEYS
 from aisbench_core.rulesets.ruleset import shipped
 from aisbench_core.warehouse.answers import group_statistics
 from aisbench_core.warehouse.records import annotations, throughput
-from aisbench_core.warehouse.records.fingerprint import fingerprint_of
+from aisbench_core.warehouse.records.claims import as_recorded
+from aisbench_core.warehouse.records.fingerprint import fingerprint_of, image_of, not_known
 from aisbench_core.warehouse.records.record_hash import hashes, read_json
 from aisbench_core.warehouse.records.rows import UTILISATION, Rows, queue_seconds, rows_of, throughput_cells
 from aisbench_core.warehouse.spending import stored as spending
@@ -304,15 +305,13 @@ def _of_run(stored: StoredRun) -> Cells:
     if note and run["note"] != note and not run["note"].startswith(f"{note}; "):
         computed["note"] = note
     if not imported:
-        computed["image"] = spec.get("image_url") or run["engine_version"]
+        computed["image"] = image_of(spec, run["engine_version"])
         computed["spec_sha256"] = _spec_sha256(run["spec"])
         computed["queue_s"] = queue_seconds(run["submitted_at"], run["started_at"])
     if not stored.is_carried:
-        speed = run["speed_parameters"]
-        computed["fingerprint"] = fingerprint_of(
-            **{name: run[name] for name in ("workload", "model", "dataset", "mode", "throughput_definition")},
-            speed_parameters=_object(speed) if speed != "null" else None,
-        )
+        speed = _object(run["speed_parameters"]) if run["speed_parameters"] != "null" else None
+        computed["fingerprint"] = fingerprint_of(run, spec, speed)
+        computed["not_known"] = not_known(as_recorded(run), spec, speed)
     return computed
 
 

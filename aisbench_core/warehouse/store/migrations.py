@@ -6,7 +6,7 @@ copy, and is the same for a file and for a DuckLake. Columns only ever come last
 naming them. Plain tables only, without keys, constraints, indexes or sequences, which a DuckLake does not have.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import duckdb
@@ -15,12 +15,16 @@ from aisbench_core.errors import WarehouseError
 from aisbench_core.messages import Message
 from aisbench_core.model.columns import BASELINE, COLUMNS, medians
 from aisbench_core.warehouse.answers.group_statistics import regroup
+from aisbench_core.warehouse.store.refingerprinting import recompute_fingerprints
 from aisbench_core.warehouse.store.schema import ALL_TABLES
 
-# By version: SQL that completes rows of the versions before it, when all columns are there.
+Step = str | Callable[[duckdb.DuckDBPyConnection], None]
+"""SQL, or a function where the values are not for SQL."""
+
+# By version: what completes rows of the versions before it, when all columns are there.
 #
 # A version that adds columns to `runs` or `results` is known by them; any other has a step, maybe an empty one.
-STEPS = {
+STEPS: Mapping[int, Step] = {
     # Files of development versions have the schemas 1 to 11. What each of them lacks is null, or not there.
     BASELINE: """
         update runs set image = coalesce(nullif(spec->>'$.image_url', ''), engine_version, '') where image is null;
@@ -46,6 +50,8 @@ STEPS = {
     17: "",
     # How many runs of a group reached the target of their workload: it is computed from all runs.
     18: "",
+    # Fingerprints by the second formula, and what is not known of a run.
+    19: recompute_fingerprints,
 }
 
 LATEST = max(
@@ -65,7 +71,7 @@ class Schema:
 
     version: int
     tables: Tables
-    steps: Mapping[int, str]
+    steps: Mapping[int, Step]
 
 
 NEWEST = Schema(LATEST, ALL_TABLES, STEPS)
@@ -85,7 +91,7 @@ def migrate(con: duckdb.DuckDBPyConnection, location: object, schema: Schema = N
             con.execute(statement)
         if version:
             for step in (step for number, step in sorted(schema.steps.items()) if number > version):
-                con.execute(step)
+                con.execute(step) if isinstance(step, str) else step(con)
             regroup(con)
         con.execute("insert into schema_version values (?)", [schema.version])
         con.commit()

@@ -70,6 +70,7 @@ GROUP_STATISTICS = {
     **{column.name: "DOUBLE" for column in columns.medians()},
     "currency": "VARCHAR",
     **_columns("accuracy_target DOUBLE, reached BIGINT, missed BIGINT"),
+    **{name: RUNS[name] for name in columns.FOLLOWING},
 }
 
 ALL_TABLES = TABLES | {

@@ -13,7 +13,7 @@ from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import layout
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import BADGES, SIGNS
-from pages._ui.leaderboard.rows import at_least_zero, run_cells
+from pages._ui.leaderboard.rows import at_least_zero, run_cells, system_text
 from pages._ui.runs.target import target_text
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
@@ -49,7 +49,13 @@ def show_configuration() -> None:
     title.title(plain(name))
     title_tab(name)
     data = t("board.synthetic") if row.synthetic_data else row.dataset
-    facts = (f"{row.framework} {row.framework_version}", data, row.workload, t(f"origin.{row.origin}"), row.system)
+    facts = (
+        f"{row.framework} {row.framework_version}",
+        data,
+        row.workload,
+        t(f"origin.{row.origin}"),
+        system_text(row),
+    )
     st.caption(plain(" · ".join(filter(None, facts))))
     _show_numbers(found)
     _show_links(found, newest)
@@ -91,6 +97,8 @@ def _show_numbers(found: BoardRowDetails) -> None:
     for (name, column), (value, help_text) in zip(layout.tiles(NUMBERS).items(), values, strict=True):
         is_ranked = name != "rank" or row.rank
         label = t(f"configuration.{name}", ranked=f"{found.ranked:,}") if is_ranked else t("board.rank")
+        if name == "rank" and row.rank and not row.is_confirmed:
+            label = t("board.unconfirmed", rank=label)
         column.metric(t.with_unit(label, unit) if name in RATES else label, value, border=True, help=help_text)
     if row.ci_low is not None and row.ci_high is not None:
         low, high = number(at_least_zero(row.ci_low)), number(row.ci_high, unit)

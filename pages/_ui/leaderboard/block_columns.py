@@ -14,7 +14,7 @@ from aisbench_core.warehouse.answers.compared import RunDot
 from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.leaderboard.changes import badge_colours, change_text
-from pages._ui.leaderboard.rows import at_least_zero
+from pages._ui.leaderboard.rows import at_least_zero, rank_text, system_text
 from pages._ui.runs.target import row_note
 from pages._ui.shell import url
 from pages._ui.shell.errors import plain
@@ -118,7 +118,7 @@ def block_cells(
             **({"note": note} if (note := row_note(row)) else {}),
             **{column.name: rounded(value) for column in medians() if (value := getattr(row, column.name)) is not None},
             **({"currency": row.currency} if row.currency else {}),
-            **({"parameters": row.system} if row.system else {}),
+            **({"parameters": system_text(row)} if system_text(row) else {}),
             "origin": t(f"origin.{row.origin}"),
             "not_valid": row.invalid + row.incomplete,
             "latest": when(row.latest_at, "%Y-%m-%d %H:%M"),
@@ -140,7 +140,7 @@ def rank_cells(rows: Sequence[BoardRow]) -> list[str]:
     letters = dict(zip(ties(rows), ascii_lowercase, strict=False))
     tied = ["".join(letters[tie] for tie in letters if index in tie) for index in range(len(rows))]
     return [
-        " ".join(filter(None, (row.rank or _why_unranked(row), _span(own))))
+        " ".join(filter(None, (rank_text(row) or _why_unranked(row), _span(own))))
         for row, own in zip(rows, tied, strict=True)
     ]
 

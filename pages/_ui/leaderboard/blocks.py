@@ -7,7 +7,7 @@ import streamlit as st
 
 from aisbench_core.formats import MISSING, clipped, number
 from aisbench_core.rulesets.ruleset import DEFAULT
-from aisbench_core.warehouse.answers.boards import BenchmarkBoard, BoardRow
+from aisbench_core.warehouse.answers.boards import BenchmarkBoard, BoardRow, named
 from aisbench_core.warehouse.answers.compared import ComparedBy
 from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
@@ -95,13 +95,15 @@ def benchmark_name(block: BenchmarkBoard, parameters: Mapping[str, str]) -> str:
     """What tells the benchmark from all others, in one line."""
     best = block.rows[0]
     data = t("board.synthetic") if best.synthetic_data else best.dataset
-    named = (
+    if "data" in best.differs_in.split(";"):  # another block may be the same on other data
+        data = f"{data} {named(best.dataset_sha256)}"
+    parts = (
         best.model or best.workload,
         data,
         framework_of(block.rows),
         clipped(parameters.get(best.fingerprint, ""), 80),
     )
-    return " · ".join(filter(None, named))
+    return " · ".join(filter(None, parts))
 
 
 def _all_of(block: BenchmarkBoard) -> dict[str, str | Sequence[str]]:
@@ -115,7 +117,7 @@ def _show_table(
     """The table with the named columns; returns the ticked rows."""
     best, rows = block.rows[0], block.rows
     table, config = block_columns.titled(cells, names)
-    key = f"block-{best.fingerprint}-{best.throughput_unit}-{best.synthetic_data}"
+    key = f"block-{best.fingerprint}-{best.throughput_unit}-{best.synthetic_data}-{best.dataset_sha256}"
     options: Any = {
         "hide_index": True,
         "alt": f"{t('board.table')}: {name}",

@@ -17,7 +17,7 @@ from aisbench_core.warehouse.values import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard import chart
 from pages._ui.leaderboard.changes import TwiceDrawn, badge_colours, change_text, link_to_others
-from pages._ui.leaderboard.rows import common_unit, group_cells, run_cells
+from pages._ui.leaderboard.rows import common_unit, group_cells, run_cells, system_text
 from pages._ui.runs.validity import choose_ruleset, show_rules, show_verdict_of
 from pages._ui.shell import charts, url
 from pages._ui.shell.core import cached, core
@@ -122,7 +122,7 @@ def show_groups(query: BoardQuery) -> bool:
     fingerprints = tuple(row.fingerprint for row in page.rows)
     parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
     unit = common_unit(page.rows)
-    names = [", ".join(filter(None, (parameters.get(row.fingerprint), row.system))) for row in page.rows]
+    names = [", ".join(filter(None, (parameters.get(row.fingerprint), system_text(row)))) for row in page.rows]
     drawing = TwiceDrawn.of(query)
     slot = drawing.slot()
 

@@ -8,6 +8,7 @@ import altair as alt
 from aisbench_core.formats import clipped
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.compared import RunDot
+from pages._ui.leaderboard.rows import rank_text
 from pages._ui.runs.target import row_note, target_text
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name, version_scale
 from pages._ui.shell.words import t
@@ -65,7 +66,7 @@ def _bar(row: BoardRow, name: str, title: str) -> dict[str, Any]:
         "high": row.ci_high,
         "version": _version(row),
         "runs": row.runs,
-        "rank": row.rank,
+        "rank": rank_text(row),
         "target": target_text(row),
     }
 

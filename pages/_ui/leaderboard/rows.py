@@ -26,7 +26,7 @@ def group_cells(
 
     `parameters` distinguish rows, and `changes` are badges; None: no column."""
     return {
-        t("board.rank"): row.rank or MISSING,
+        t("board.rank"): rank_text(row) or MISSING,
         t("board.model"): row.model,
         **({} if parameters is None else {t("board.parameters"): parameters}),
         t("board.version"): f"{row.framework} {row.framework_version}",
@@ -52,6 +52,16 @@ def group_cells(
         t("board.workload"): row.workload,
         t("board.reason"): row.reason,
     }
+
+
+def rank_text(row: BoardRow) -> str:
+    """Its rank; that of a single run says that it is unconfirmed. Empty without one."""
+    return row.rank if row.is_confirmed or not row.rank else t("board.unconfirmed", rank=row.rank)
+
+
+def system_text(row: BoardRow) -> str:
+    """What distinguishes it from rows that look the same, and what is not known of it."""
+    return ", ".join(filter(None, (row.system, t.message(row.mixed))))
 
 
 def median_cells(row: BoardRow) -> dict[str, Any]:
