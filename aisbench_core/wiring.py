@@ -145,15 +145,16 @@ class Core:
         self.cleaning = Cleaning(settings, ledger, folders, interactive, warehouse.record, clock)
         plans = SeriesFiles(settings.series_dir, SeriesLedger(ledger).all if folders.are_published else tuple)
         self.series = SeriesService(
-            ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs, clock
-        )
+            ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs,
+            self.tokens.acting, clock,
+        )  # fmt: skip
         schedules = ScheduleLedger(ledger)
-        self.schedules = ScheduleService(schedules, self.series, clock)
+        self.schedules = ScheduleService(schedules, self.series, self.tokens, clock)
         self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, run_folders(settings, ledger, connect),
             secrets, connect, self.series.record,
-            self.series.admission, ScheduledLaunches(schedules, self.series, self.people, clock).tick,
+            self.series.admission, ScheduledLaunches(schedules, self.series, self.schedules, clock).tick,
             BudgetAlerts(ledger, budgets, clock).tick,
             self.notifications.tick, AscendFd(settings.ascend_fd_venv).diagnose, self.slow_share, clock,
         )  # fmt: skip

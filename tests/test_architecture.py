@@ -187,7 +187,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/schedules": (
         *(
             f"aisbench_core.{name}"
-            for name in ("accounts.people", "running.ledger_schedules", "schedules", "series", "warehouse")
+            for name in ("running.ledger_schedules", "schedules", "series", "tokens.service", "warehouse")
         ),
         *BELOW,
     ),

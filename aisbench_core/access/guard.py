@@ -118,6 +118,11 @@ def _record(
             LOG.exception("not in the audit: %s", act)
 
 
+def require_permission(actor: Actor, method: str) -> None:
+    """Raise NotAllowed if an actor may not call a method, by its qualified name, for things of their own."""
+    _require(actor, PERMISSIONS[method], of_others=False)
+
+
 def _require(actor: Actor, permission: Permission, *, of_others: bool) -> None:
     change = Message("{change} of what others own", change=permission.change) if of_others else permission.change
     if actor.read_only and permission.is_change:

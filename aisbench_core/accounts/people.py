@@ -46,8 +46,7 @@ class Person:
 
     def acting(self, via: WayIn) -> Actor:
         """The person as one who changes something."""
-        order = list(ROLES)
-        return Actor(self.name, frozenset(order[: order.index(self.role) + 1]), via)
+        return Actor(self.name, self.role.included, via)
 
 
 class People:
@@ -117,14 +116,15 @@ class People:
 
     @permitted
     def revoke(self, person: str, actor: Actor) -> Person:
-        """End somebody's access; open pages end within a minute. Raises PersonNotFound; SpecError for the last one."""
+        """End somebody's access; open pages end within a minute. A name that nobody signed in with has tokens, too.
+
+        Raises SpecError for an invalid name, and for the last admin."""
+        check_name(person)
+        now = self._clock()
         with self._ledger.transaction() as con:
             before = _row(con, person)
-            if before is None:
-                raise PersonNotFound(
-                    Message("there is nobody named {name!r}", name=person), Message("`aisbench people list` lists them")
-                )
-            after = replace(before, revoked=True, changed_at=self._clock(), changed_by=actor.name)
+            start = before or Person(person, None, None, now, now)
+            after = replace(start, revoked=True, changed_at=now, changed_by=actor.name)
             note_values(_described(before), _described(after))
             _store(con, after)
             _require_admin(con, before)

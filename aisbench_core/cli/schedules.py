@@ -20,6 +20,7 @@ schedule = Group(
     help="Launch series repeatedly, at the times of a cron expression.\n\n"
     "The follower launches them; docs/series.md has the rules.",
 )
+_INNER = ("version", "role", "token_id")
 _name = click.argument("schedule_name", metavar="NAME")
 
 
@@ -59,18 +60,24 @@ def add(
 @schedule.command("list")
 def list_(as_json: bool) -> None:
     """List schedules with their next times and last series."""
-    schedules = open_core(writing=False).schedules.all()
+    service = open_core(writing=False).schedules
+    schedules = service.all()
+    holds = {each.name: service.hold(each) for each in schedules}
     columns: display.Columns[Schedule] = {
         "schedule": lambda each: each.name,
         "series": lambda each: each.plan.name or each.plan.spec.workload,
         "cron": lambda each: each.cron,
-        "next": lambda each: "paused" if each.paused else zone_time(each.next_at, each.time_zone),
+        "next": lambda each: (
+            "paused" if each.paused else "held" if holds[each.name] else zone_time(each.next_at, each.time_zone)
+        ),
         ">hours a week": lambda each: display.value(each.weekly_hours),
         "owner": lambda each: each.owner,
         "last series": lambda each: display.value(each.series_id),
         "last": lambda each: display.value(each.detail),
+        "held": lambda each: display.value(holds[each.name]),
     }
-    display.result([*map(_as_dict, schedules)], as_json, lambda: display.table_of(schedules, columns))
+    answers = [_as_dict(each) | {"held": display.value(holds[each.name])} for each in schedules]
+    display.result(answers, as_json, lambda: display.table_of(schedules, columns))
 
 
 @schedule.command()
@@ -130,4 +137,4 @@ def zone_time(at: datetime, time_zone: str) -> str:
 
 
 def _as_dict(schedule: "Schedule") -> dict[str, object]:
-    return {name: value for name, value in display.as_dict(schedule).items() if name != "version"}
+    return {name: value for name, value in display.as_dict(schedule).items() if name not in _INNER}

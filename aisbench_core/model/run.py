@@ -247,6 +247,12 @@ class Role(StrEnum):
     LEAD = "lead"
     ADMIN = "admin"
 
+    @property
+    def included(self) -> frozenset["Role"]:
+        """The role and all below it."""
+        order = list(Role)
+        return frozenset(order[: order.index(self) + 1])
+
 
 class WayIn(StrEnum):
     """Interface through which a change is made; the `source` of its events."""
@@ -258,15 +264,29 @@ class WayIn(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Grant:
+    """By what right somebody asked for something that is done later: the role of then, and the token, if it was one."""
+
+    role: Role
+    token_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Actor:
     """Who makes a change. `name` is what runs, events and annotations record.
 
-    `read_only`: reads what its roles may read, and changes nothing."""
+    `read_only`: reads what its roles may read, and changes nothing. `token_id`: of the token that it acts with."""
 
     name: str
     roles: frozenset[Role]
     via: WayIn
     read_only: bool = False
+    token_id: str = ""
+
+    @property
+    def grant(self) -> Grant:
+        """What is stored with that which a follower does later in this name."""
+        return Grant(max(self.roles, key=list(Role).index, default=Role.VIEWER), self.token_id)
 
 
 def local_actor(name: str, via: WayIn) -> Actor:

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from aisbench_core.messages import Message
+from aisbench_core.model.run import Grant, Role
 from aisbench_core.model.series import SeriesPlan
 from aisbench_core.model.spec import Frozen
 
@@ -22,7 +23,7 @@ class Timing(Frozen):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """A plan with its times. `owner` is whose series it launches.
+    """A plan with its times. `owner` is whose series it launches, with at most `role`, by a token if there is an id.
 
     `weekly_hours`: node hours of its series in any seven days, or None. `next_at`: the next time. `due_at`: a time that
     has come and is not decided yet. `series_id`: the last series; `reported`: whether its outcome was told. `detail`:
@@ -43,6 +44,13 @@ class Schedule:
     paused: bool = False
     detail: Message | str = ""
     version: int = 0
+    role: Role = Role.ENGINEER
+    token_id: str = ""
+
+    @property
+    def grant(self) -> Grant:
+        """By what right it launches."""
+        return Grant(self.role, self.token_id)
 
     @property
     def event_id(self) -> str:

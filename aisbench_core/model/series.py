@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field, field_validator
 
 from aisbench_core.messages import Message, joined, plural
+from aisbench_core.model.run import Grant, Role
 from aisbench_core.model.search import ParameterSearch
 from aisbench_core.model.spec import Frozen, RunSpec, Scalar
 
@@ -163,6 +164,7 @@ class Series:
 class Attempt:
     """One attempt at a cell. `cell` counts from 1 in the order of launching; `row` is an index of the series' rows.
 
+    `role`, `token_id`: by what right it was requested.
     `run_id` is empty until it is launched; a cancelled attempt never is. `expected_cost` in `currency` is reserved
     until then; None is not known."""
 
@@ -177,6 +179,13 @@ class Attempt:
     cancelled: bool = False
     expected_cost: float | None = None
     currency: str = ""
+    role: Role = Role.ENGINEER
+    token_id: str = ""
+
+    @property
+    def grant(self) -> Grant:
+        """By what right it is launched."""
+        return Grant(self.role, self.token_id)
 
     @property
     def is_waiting(self) -> bool:

@@ -18,6 +18,11 @@ _ACTIVE = f"select count(*) from runs where state in {marks(ACTIVE)} and created
 _RECENT = "select created_at from runs where created_at > ? and created_by = ? order by created_at desc limit ?"
 
 
+def is_revoked(con: LedgerConnection, who: str) -> bool:
+    """Whether somebody's access was revoked, within a transaction."""
+    return con.execute("select 1 from people where name = ? and revoked <> 0", [who]).fetchone() is not None
+
+
 @dataclass(frozen=True, slots=True)
 class LaunchLimits:
     """How many runs one person may launch within an hour, and have active at once; 0: no limit."""

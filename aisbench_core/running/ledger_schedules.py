@@ -5,7 +5,7 @@ from datetime import datetime
 
 from aisbench_core.errors import ScheduleExists, ScheduleNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, message_of, to_json
-from aisbench_core.model import Event, Notice, Schedule, SeriesPlan
+from aisbench_core.model import Event, Notice, Role, Schedule, SeriesPlan
 from aisbench_core.running.ledger import Ledger, add_event, add_notice, as_text, as_time
 from aisbench_core.running.stores.connection import Row
 from aisbench_core.running.stores.rows import insert, insert_new
@@ -114,6 +114,7 @@ def _schedule_of(row: Row) -> Schedule:
     values = {name: row[name] for name in _FIELDS}
     values |= {name: as_time(values[name]) for name in _TIMES if values[name] is not None}
     values |= {name: bool(values[name]) for name in _FLAGS}
+    values["role"] = Role(values["role"])
     values["plan"] = SeriesPlan.model_validate_json(values["plan"])
     values["detail"] = from_json(row["detail"], row["detail_data"])
     return Schedule(**values)

@@ -8,7 +8,10 @@ from aisbench_core.messages import Message
 from aisbench_core.running.stores.connection import LedgerConnection
 
 # One more with every change of what follows; ledgers of 1 to 10 are of development versions.
-VERSION = 18
+VERSION = 19
+
+# By what right a follower does later what somebody asked for. What was asked for before it was stored: to launch.
+GRANT = "role text not null default 'engineer', token_id text not null default ''"
 
 # Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
 TABLES = {
@@ -37,6 +40,7 @@ TABLES = {
     "attempts": "series_id text not null, cell integer not null, number integer not null, place integer not null,"
     " repeat integer not null, asked_by text not null, asked_at text not null, run_id text not null,"
     " cancelled integer not null, expected_cost real, currency text not null default '',"
+    f" {GRANT},"
     " primary key (series_id, cell, number)",
     "notices": "notice_id text primary key, subject text not null, kind text not null, at text not null,"
     " text text not null, data text not null default ''",
@@ -51,7 +55,7 @@ TABLES = {
     "schedules": "name text primary key, plan text not null, profile text not null, cron text not null,"
     " time_zone text not null, owner text not null, created_at text not null, next_at text not null,"
     " weekly_hours real, due_at text, series_id text not null, reported integer not null, paused integer not null,"
-    " detail text not null, version integer not null, detail_data text not null default ''",
+    f" detail text not null, version integer not null, detail_data text not null default '', {GRANT}",
     # Stays when a schedule is removed: one of the same name goes on with its node hours of the week.
     "scheduled_series": "series_id text primary key, schedule text not null, at text not null",
     # The hash stands in for the secret, which is stored nowhere.

@@ -8,17 +8,23 @@ from pydantic import TypeAdapter
 
 from aisbench_core.errors import NotAllowed, SeriesNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, to_json
-from aisbench_core.model import ACTIVE, Attempt, Event, Run, RunState, Series, SeriesPlan, SeriesRow
+from aisbench_core.model import ACTIVE, Attempt, Event, Role, Run, RunState, Series, SeriesPlan, SeriesRow
 from aisbench_core.running.budgets.series_holds import SeriesCheck, hold_series
 from aisbench_core.running.ledger import Check, Ledger, add_event, as_text, as_time, columns_of, row_of, run_of
+from aisbench_core.running.ledger_limits import is_revoked
 from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import insert, marks
 
 BATCH = 500
 
+ASK_AGAIN = Message("stop the series and run its cells again, or have an admin give the role again")
+
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 # The columns of attempts, in the order of Attempt's fields.
-_ATTEMPT = "series_id, cell, number, place, repeat, asked_by, asked_at, run_id, cancelled, expected_cost, currency"
+_ATTEMPT = (
+    "series_id, cell, number, place, repeat, asked_by, asked_at, run_id, cancelled, expected_cost, currency,"
+    " role, token_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +114,7 @@ class SeriesLedger:
         """All attempts at the cells of these series, in launch order."""
         where = f"series_id in {marks(series_ids)} order by series_id, number, cell"
         rows = self.ledger.rows(f"select {_ATTEMPT} from attempts where {where}", series_ids)  # noqa: S608  # only ? marks
-        values = ((*row[:6], as_time(row["asked_at"]), row["run_id"], bool(row["cancelled"]), *row[9:]) for row in rows)
-        return [Attempt(*attempt) for attempt in values]
+        return [_attempt(row) for row in rows]
 
     def runs(self, series_ids: Collection[str]) -> list[Run]:
         """The runs of these series, oldest first."""
@@ -121,11 +126,6 @@ class SeriesLedger:
         query = f"select * from runs where series_id <> '' and state in {marks(ACTIVE)}"  # noqa: S608  # only ? marks
         return [run_of(row) for row in self.ledger.rows(query, ACTIVE)]
 
-    def require_access(self, who: str) -> None:
-        """Raise NotAllowed if the access of whoever had a cell launched was revoked since."""
-        with self.ledger.connection() as con:
-            _require_access(con, who)
-
     def admit(
         self,
         attempt: Attempt,
@@ -135,7 +135,7 @@ class SeriesLedger:
         check: Check = lambda _con, run: run,
     ) -> Run:
         """Store the run of an attempt, once. Raises StaleRun when it has a run already, was cancelled, or is held, and
-        as `require_access` does.
+        NotAllowed if whoever requested it may not launch any more.
 
         `row`: the row of a trial whose values were chosen just now, in place of the one without values. `check`: as in
         `Ledger.add`; a held run is not stored, and holds the whole series."""
@@ -153,7 +153,7 @@ class SeriesLedger:
                         series_id=attempt.series_id,
                     )
                 )
-            _require_access(con, attempt.requested_by)
+            _require_access(con, attempt)
             run = check(con, run)
             if run.state is RunState.HELD:
                 _take_back(con, attempt)
@@ -209,6 +209,12 @@ class SeriesLedger:
             add_event(con, event)
 
 
+def _attempt(row: Row) -> Attempt:
+    at, cancelled = as_time(row["asked_at"]), bool(row["cancelled"])
+    values = (*row[:6], at, row["run_id"], cancelled, *row[9:11], Role(row["role"]), row["token_id"])
+    return Attempt(*values)
+
+
 def _keys(con: LedgerConnection, series_id: str) -> set[tuple[int, int]]:
     rows = con.execute("select cell, number from attempts where series_id = ?", [series_id])
     return {(row["cell"], row["number"]) for row in rows}
@@ -216,17 +222,19 @@ def _keys(con: LedgerConnection, series_id: str) -> set[tuple[int, int]]:
 
 def _add_attempts(con: LedgerConnection, attempts: Sequence[Attempt]) -> None:
     con.executemany(
-        f"insert into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # columns of ours
+        f"insert into attempts ({_ATTEMPT}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608  # columns of ours
         [tuple(columns_of(attempt).values()) for attempt in attempts],
     )
 
 
-def _require_access(con: LedgerConnection, who: str) -> None:
-    if con.execute("select 1 from people where name = ? and revoked <> 0", [who]).fetchone():
-        raise NotAllowed(
-            Message("the access of {who} was revoked", who=who),
-            Message("stop the series and run its cells again, or give {who} a role again", who=who),
-        )
+def _require_access(con: LedgerConnection, attempt: Attempt) -> None:
+    """A second look, as people are revoked while a run is prepared."""
+    if is_revoked(con, attempt.requested_by):
+        raise NotAllowed(Message("the access of {who} was revoked", who=attempt.requested_by), ASK_AGAIN)
+    query = "select revoked_by from tokens where token_id = ? and revoked_at is not null"
+    if found := con.execute(query, [attempt.token_id]).fetchone():
+        who, token_id = found["revoked_by"], attempt.token_id
+        raise NotAllowed(Message("token {token_id} was revoked by {who}", token_id=token_id, who=who), ASK_AGAIN)
 
 
 def _take_back(con: LedgerConnection, attempt: Attempt) -> None:

@@ -7,13 +7,13 @@ import logging
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from aisbench_core.accounts.people import People
 from aisbench_core.errors import AisbenchError, ConfigError, NotAllowed, SpecError, StaleRun
 from aisbench_core.messages import Message, joined, plural
-from aisbench_core.model import Actor, Clock, Event, Level, NewsKind, Notice, Schedule, WayIn, local_actor
+from aisbench_core.model import Clock, Event, Level, NewsKind, Notice, Schedule, WayIn
 from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.schedules.cron import next_time, times_until
 from aisbench_core.schedules.outcomes import series_outcome
+from aisbench_core.schedules.service import ScheduleService
 from aisbench_core.series.service import SeriesService
 from aisbench_core.series.snapshot import ROUNDING, SeriesSnapshot
 
@@ -30,7 +30,7 @@ class ScheduledLaunches:
 
     ledger: ScheduleLedger
     series: SeriesService
-    people: People
+    schedules: ScheduleService
     clock: Clock
     _errors: dict[str, str] = field(default_factory=dict)
 
@@ -89,7 +89,7 @@ class ScheduledLaunches:
             if reason:
                 return self._skip(schedule, reason)
             try:
-                series = self.series.launch(schedule.plan, schedule.profile, self._owner(schedule), token)
+                series = self.series.launch(schedule.plan, schedule.profile, self.schedules.launcher(schedule), token)
             except (SpecError, ConfigError, NotAllowed) as error:  # anything else may pass by itself
                 return self._skip(schedule, error.sentence)
         text = Message("launched: {series_id}", series_id=series.series_id)
@@ -104,8 +104,6 @@ class ScheduledLaunches:
             return Message("it could not be launched in time")
         if schedule.series_id and self.ledger.is_open(schedule.series_id):
             return Message("the previous series, {series_id}, has not ended", series_id=schedule.series_id)
-        if self.people.is_revoked(schedule.owner):
-            return Message("the access of its owner, {who}, was revoked", who=schedule.owner)
         if schedule.weekly_hours is None:
             return None
         used = self._used_hours(schedule, now)
@@ -119,11 +117,6 @@ class ScheduledLaunches:
             used=used,
             needed=needed,
         )
-
-    def _owner(self, schedule: Schedule) -> Actor:
-        """The owner in the role of today. Who has never signed in added it in a shell of this machine."""
-        person = self.people.find(schedule.owner)
-        return person.acting(WayIn.FOLLOWER) if person else local_actor(schedule.owner, WayIn.FOLLOWER)
 
     def _used_hours(self, schedule: Schedule, now: datetime) -> float:
         launched = self.series.ledger.of(self.ledger.launched_since(schedule.name, now - WEEK))

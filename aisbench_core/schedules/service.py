@@ -5,15 +5,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aisbench_core.access import permitted, permitted_for
+from aisbench_core.access.guard import require_permission
 from aisbench_core.access.server_files import require_open_files
 from aisbench_core.changes import note_values
 from aisbench_core.documents import parse
-from aisbench_core.errors import ScheduleNotFound
+from aisbench_core.errors import NotAllowed, ScheduleNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, Event, Schedule, SeriesPlan, Timing
 from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.schedules.cron import WHAT, first_time, next_time
 from aisbench_core.series.service import SeriesService
+from aisbench_core.tokens.service import Tokens
+
+TAKE_OVER = Message("its owner can resume it with the right role or another token; or remove it, and add it again")
 
 
 def _owner(self: "ScheduleService", name: str, **_: object) -> str | None:
@@ -29,6 +33,7 @@ class ScheduleService:
 
     ledger: ScheduleLedger
     series: SeriesService
+    tokens: Tokens
     clock: Clock
 
     def all(self) -> list[Schedule]:
@@ -38,6 +43,23 @@ class ScheduleService:
     def get(self, name: str) -> Schedule:
         """One schedule."""
         return self.ledger.get(name)
+
+    def launcher(self, schedule: Schedule) -> Actor:
+        """Who launches its series: its owner, in the least role of when it was made and now.
+
+        Raises NotAllowed if the token that made it, or the owner's access, has ended, or the role is too low."""
+        self.tokens.require_unexpired(schedule.grant, TAKE_OVER)
+        actor = self.tokens.acting(schedule.owner, schedule.grant, TAKE_OVER)
+        require_permission(actor, SeriesService.launch.__qualname__)
+        return actor
+
+    def hold(self, schedule: Schedule) -> Message | None:
+        """Why it launches nothing until somebody does something about it; None if it may launch."""
+        try:
+            self.launcher(schedule)
+        except NotAllowed as error:
+            return error.sentence
+        return None
 
     def events(self, schedule: Schedule) -> list[Event]:
         """What happened to it, oldest first."""
@@ -55,7 +77,7 @@ class ScheduleService:
         draft = self.series.checked(plan, profile)
         schedule = Schedule(
             **chosen.model_dump(), plan=draft.plan, profile=self.series.regions.profile(profile).name,
-            owner=actor.name, created_at=now, next_at=first,
+            owner=actor.name, created_at=now, next_at=first, role=actor.grant.role, token_id=actor.grant.token_id,
         )  # fmt: skip
         added = Message("added: {cron}, {time_zone}", cron=chosen.cron, time_zone=chosen.time_zone)
         self.ledger.add(schedule, self._event(schedule, added, actor))
@@ -67,12 +89,13 @@ class ScheduleService:
     ) -> Schedule:
         """Replace the plan, unless it is None, and the fields of Timing that `timing` has. The owner stays.
 
+        If it is the owner who changes it, it launches by the right of this change from now on.
         Times count from now on; a series that runs goes on. Raises SpecError, and StaleRun if it changed meanwhile.
         """
         schedule = self.ledger.get(name)
         before = {field: getattr(schedule, field) for field in Timing.model_fields}
         chosen = parse(Timing, {**before, **timing, "name": name}, WHAT)
-        changed = replace(schedule, **chosen.model_dump())
+        changed = _granted(replace(schedule, **chosen.model_dump()), actor)
         if plan is not None:
             require_open_files(plan.spec, actor, self.series.runs.open_folders)
             draft = self.series.checked(plan, profile)
@@ -101,13 +124,16 @@ class ScheduleService:
 
     @permitted_for(_owner)
     def resume(self, name: str, actor: Actor) -> Schedule:
-        """Launch again from the next time on; what came meanwhile was not missed. Can be repeated."""
+        """Launch again from the next time on; what came meanwhile was not missed. Can be repeated.
+
+        If it is the owner who resumes it, it launches by the right of this actor from now on."""
         schedule = self.ledger.get(name)
-        if not schedule.paused:
+        resumed = _granted(replace(schedule, paused=False), actor)
+        if resumed == schedule:
             return schedule
         following = next_time(schedule.cron, schedule.time_zone, self.clock())
         event = self._event(schedule, Message("resumed"), actor)
-        self.ledger.change(schedule, replace(schedule, paused=False, next_at=following), event)
+        self.ledger.change(schedule, replace(resumed, next_at=following), event)
         return self.ledger.get(name)
 
     @permitted_for(_owner)
@@ -118,6 +144,13 @@ class ScheduleService:
 
     def _event(self, schedule: Schedule, message: Message, actor: Actor) -> Event:
         return Event.by(actor, schedule.event_id, self.clock(), message)
+
+
+def _granted(schedule: Schedule, actor: Actor) -> Schedule:
+    """With the right of its owner; nobody else lends it theirs."""
+    if actor.name != schedule.owner:
+        return schedule
+    return replace(schedule, role=actor.grant.role, token_id=actor.grant.token_id)
 
 
 def _timing_text(schedule: Schedule) -> str:

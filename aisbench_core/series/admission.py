@@ -10,23 +10,25 @@ from functools import partial
 from aisbench_core.errors import AisbenchError, StaleRun
 from aisbench_core.messages import Message
 from aisbench_core.model import (
+    Actor,
     Attempt,
     Clock,
     Event,
+    Grant,
     Level,
     Notice,
+    Role,
     Run,
     RunSpec,
     RunState,
     Series,
     SeriesRow,
     WayIn,
-    local_actor,
 )
 from aisbench_core.regions import Regions
 from aisbench_core.running.budgets.series_holds import SeriesHolds, cell_check
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.running.ledger_series import ASK_AGAIN, SeriesLedger
 from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.runs import Runs
 from aisbench_core.series.early_stop import hopeless
@@ -44,6 +46,8 @@ AGAIN_SECONDS = 30.0
 INTERNAL = Message("internal error: the traceback is in the log file; other series go on")
 
 Pool = tuple[str, str]
+Acting = Callable[[str, Grant, Message], Actor]
+"""Who acts for somebody who asked by that right. Raises NotAllowed, with the hint, if nobody may any more."""
 
 
 @dataclass(slots=True)
@@ -58,6 +62,7 @@ class Admitting:
     regions: Regions
     runs: Runs
     results: Callable[[SeriesSnapshot], Matrix]
+    acting: Acting
     clock: Clock
     _held: set[str] = field(default_factory=set)
     _later: dict[str, datetime] = field(default_factory=dict)
@@ -114,7 +119,7 @@ class Admitting:
         """Launch an attempt as a run in the name of its creator. Raises as `SeriesLedger.admit` does.
 
         One that no budget has room for is not stored; it is returned as held, and so is its series."""
-        self.ledger.require_access(attempt.requested_by)
+        actor = self.acting(attempt.requested_by, attempt.grant, ASK_AGAIN)
         series, row, chosen = snapshot.series, snapshot.series.rows[attempt.row], None
         if series.plan.search and not row.parameters:
             row = chosen = self._chosen(snapshot, attempt)
@@ -131,7 +136,7 @@ class Admitting:
             of_series = replace(run, series_id=series.series_id, series_index=attempt.cell)
             return self.ledger.admit(attempt, of_series, event, chosen, check)
 
-        return self.runs.create(row.spec, profile, local_actor(attempt.requested_by, WayIn.FOLLOWER), store)
+        return self.runs.create(row.spec, profile, actor, store)
 
     def _chosen(self, snapshot: SeriesSnapshot, attempt: Attempt) -> SeriesRow:
         """The row of a trial with values that the sampler chooses from what the other trials have measured."""
@@ -162,9 +167,9 @@ class Admitting:
 
     def _stop_trials(self, series: Series) -> None:
         snapshot = SeriesSnapshot.of(self.ledger, series, self.clock())
-        actor = local_actor(series.created_by, WayIn.FOLLOWER)
         for run, reason in hopeless(snapshot, partial(self.results, snapshot), self.runs.folder_with_logs):
-            self.runs.stop_early(run.run_id, reason, actor)
+            owner = Actor(run.created_by, Role.ENGINEER.included, WayIn.FOLLOWER)
+            self.runs.stop_early(run.run_id, reason, owner)
 
     def _is_held(self, snapshot: SeriesSnapshot) -> bool:
         """Whether the budget forbids the next cell; the event is stored once, when no run of the series is active."""

@@ -1,7 +1,7 @@
 """Plans, launches, shows, stops and repeats series, and changes their budgets; launches their cells as runs."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -36,7 +36,7 @@ from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.run_paths import new_id
 from aisbench_core.running.runs import Runs
 from aisbench_core.series import planning
-from aisbench_core.series.admission import Admitting
+from aisbench_core.series.admission import Acting, Admitting
 from aisbench_core.series.comparing import SeriesComparison, compared
 from aisbench_core.series.matrix import Matrix, matrix_of
 from aisbench_core.series.snapshot import SeriesSnapshot, attempts_and_runs
@@ -72,6 +72,7 @@ class SeriesService:
     job_secrets: JobSecrets
     preflight: Preflight
     runs: Runs
+    acting: Acting
     clock: Clock
 
     def plan(self, spec: RunSpec, answers: Mapping[str, Any], profile: str = "") -> planning.SeriesDraft:
@@ -102,7 +103,7 @@ class SeriesService:
         series_id, chosen = new_id("s", now), self.regions.profile(profile)
         series = Series(series_id, plan, draft.rows, chosen.name, now, actor.name, plan.budget)
         first = planning.first_attempts(series_id, plan, draft.rows, actor.name, now)
-        attempts = planning.priced(first, draft.rows, chosen)
+        attempts = _granted(planning.priced(first, draft.rows, chosen), actor)
         message = Message(
             "launched: {cells} cells, about {node_hours:.4g} node hours",
             cells=len(attempts),
@@ -220,7 +221,7 @@ class SeriesService:
             problem = Problem("cells", reason, Message("{count} valid", count=matrix.valid))
             raise SpecError(Message("series {series_id}", series_id=series.series_id), [problem])
         message = Message("run again: {count} cells", count=len(again))
-        again = planning.priced(again, series.rows, self.regions.profile(series.profile))
+        again = _granted(planning.priced(again, series.rows, self.regions.profile(series.profile)), actor)
         check_of = partial(self._check, series, actor)
         self.ledger.add_attempts(series, again, self._event(series.series_id, message, actor), check_of)
         return self.matrix(series.series_id)
@@ -245,7 +246,9 @@ class SeriesService:
 
     def admitting(self) -> Admitting:
         """What launches cells, with nothing launched yet."""
-        return Admitting(self.run_ledger, self.ledger, self.files, self.regions, self.runs, self.results, self.clock)
+        return Admitting(
+            self.run_ledger, self.ledger, self.files, self.regions, self.runs, self.results, self.acting, self.clock
+        )
 
     def _check(self, series: Series, actor: Actor, attempts: Sequence[Attempt]) -> SeriesCheck:
         """Holds the series unless budgets have room for these attempts, too."""
@@ -297,6 +300,10 @@ class SeriesService:
 
     def _event(self, series_id: str, message: Message, actor: Actor) -> Event:
         return Event.by(actor, series_id, self.clock(), message)
+
+
+def _granted(attempts: Iterable[Attempt], actor: Actor) -> list[Attempt]:
+    return [replace(attempt, role=actor.grant.role, token_id=actor.grant.token_id) for attempt in attempts]
 
 
 def _hours(budget: float | None) -> Message:

@@ -10,7 +10,7 @@ from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
 from aisbench_core.errors import AisbenchError, NotAllowed, SignedOut, TokenNotFound, TokenRefused
 from aisbench_core.messages import Message
-from aisbench_core.model import Actor, Clock, Role
+from aisbench_core.model import Actor, Clock, Grant, Role, WayIn
 from aisbench_core.running.ledger_tokens import TokenLedger
 from aisbench_core.tokens.token import Token, TokenRequest, TokenState, TokenText
 
@@ -86,6 +86,31 @@ class Tokens:
             raise TokenRefused(REFUSED, Message("`aisbench token create` creates a new one"))
         return self._as_now(stored[0])
 
+    def acting(self, name: str, grant: Grant, hint: Message) -> Actor:
+        """Who acts for somebody who asked for it earlier, in the least role of then and now.
+
+        Raises NotAllowed if the token was revoked since, or somebody's access that it depends on."""
+        token = self._granted(grant)
+        try:
+            role = self._least(grant.role, name, *([token.created_by] if token else []))
+        except SignedOut as error:
+            raise NotAllowed(error.message, hint) from None
+        if token and token.revoked_at:
+            revoked = Message("token {token_id} was revoked by {who}", token_id=token.token_id, who=token.revoked_by)
+            raise NotAllowed(revoked, hint)
+        return Actor(name, role.included, WayIn.FOLLOWER, token_id=grant.token_id)
+
+    def require_unexpired(self, grant: Grant, hint: Message) -> None:
+        """Raise NotAllowed if the token of a grant has expired."""
+        token = self._granted(grant)
+        if token and token.state(self.clock()) is TokenState.EXPIRED:
+            day = f"{token.expires_at:%Y-%m-%d}"
+            raise NotAllowed(Message("token {token_id} expired on {day}", token_id=token.token_id, day=day), hint)
+
+    def _granted(self, grant: Grant) -> Token | None:
+        stored = self.ledger.get(grant.token_id) if grant.token_id else None
+        return stored[0] if stored else None
+
     def _as_now(self, token: Token) -> Token:
         self._require_active(token)
         return replace(token, role=self._role_now(token))
@@ -93,10 +118,14 @@ class Tokens:
     def _role_now(self, token: Token) -> Role:
         """The least of its role and those that the person in whose name it acts and the one who made it have now."""
         try:
-            roles = (self.role_of(name) for name in (token.name, token.created_by))
-            return min((token.role, *(role for role in roles if role)), key=list(Role).index)
+            return self._least(token.role, token.name, token.created_by)
         except SignedOut as error:
             raise TokenRefused(error.message, Message("ask an admin for access"), token.name) from None
+
+    def _least(self, role: Role, *names: str) -> Role:
+        """The least of a role and those of these people now. Raises SignedOut for one whose access was revoked."""
+        roles = (self.role_of(name) for name in names)
+        return min((role, *(known for known in roles if known)), key=list(Role).index)
 
     def _require_active(self, token: Token) -> None:
         hint = Message("`aisbench token create` creates a new one")

@@ -65,7 +65,7 @@ class Token:
 
     def actor_by(self, via: WayIn) -> Actor:
         """Who acts with it by another way in."""
-        return Actor(self.name, roles_up_to(self.role), via, self.read_only)
+        return Actor(self.name, self.role.included, via, self.read_only, self.token_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,3 @@ class TokenText:
     def __repr__(self) -> str:
         """Without the secret: a repr ends in logs and tracebacks."""
         return f"TokenText({self.token_id!r})"
-
-
-def roles_up_to(role: Role) -> frozenset[Role]:
-    """A role and all below it."""
-    order = list(Role)
-    return frozenset(order[: order.index(role) + 1])

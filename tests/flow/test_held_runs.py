@@ -110,6 +110,16 @@ def test_nobody_but_an_admin_approves_a_launch_of_ones_own(bench: Bench) -> None
     assert bench.core.approvals.approve(held.run_id, named(PERSON)).state is RunState.PREPARING
 
 
+def test_a_run_of_somebody_whose_access_was_revoked_is_not_approved(bench: Bench) -> None:
+    held = bench.launch(LIMITED)
+    bench.core.people.revoke(PERSON, named("root"))
+
+    with pytest.raises(NotAllowed, match=f"the access of {PERSON} was revoked"):
+        bench.core.approvals.approve(held.run_id, LEAD)
+
+    assert bench.core.ledger.get(held.run_id).state is RunState.HELD
+
+
 def test_of_two_leads_who_decide_at_once_one_is_told_that_it_is_decided(bench: Bench) -> None:
     held = bench.launch(LIMITED)
     bench.core.approvals.approve(held.run_id, LEAD)

@@ -23,8 +23,8 @@ def test_the_last_admin_and_unknown_people_are_invalid_input(shell: CommandLine)
     shell.answer("people", "set-role", "ann", "admin")
 
     last = shell.type("people", "revoke", "ann", "--yes")
-    unknown = shell.type("people", "revoke", "eve", "--yes")
+    unknown = shell.type("people", "release", "eve")
 
     assert (last.exit_code, unknown.exit_code) == (2, 2)
     assert "is the last admin" in last.stderr
-    assert "there is nobody named 'eve'" in unknown.stderr
+    assert "no account of a provider has the name 'eve'" in unknown.stderr

@@ -9,9 +9,10 @@ import pytest
 from aisbench_core.access.identity import Identity
 from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.accounts.people import Person
-from aisbench_core.errors import NotAllowed, PersonNotFound, SignedOut, SpecError
+from aisbench_core.errors import NotAllowed, SignedOut, SpecError, TokenRefused
 from aisbench_core.model import Actor, Role, WayIn
 from aisbench_core.settings import Settings, load_settings
+from aisbench_core.tokens.token import TokenRequest
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 
@@ -131,9 +132,16 @@ def test_names_that_cannot_be_told_apart_are_refused(core: Core, name: str) -> N
         core.people.set_role(name, Role.VIEWER, TESTER)
 
 
-def test_nobody_is_revoked_who_is_not_known(core: Core) -> None:
-    with pytest.raises(PersonNotFound, match="nobody named 'ann'"):
-        core.people.revoke("ann", TESTER)
+def test_a_name_that_nobody_signed_in_with_is_revoked_with_its_tokens(core: Core) -> None:
+    _, text = core.tokens.create(TokenRequest(name="ci", role=Role.ENGINEER), TESTER)
+
+    revoked = core.people.revoke("ci", TESTER)
+
+    assert revoked.revoked
+    with pytest.raises(TokenRefused, match="the access of ci was revoked"):
+        core.tokens.authenticate(text.plain)
+    assert core.people.set_role("ci", Role.ENGINEER, TESTER).role is Role.ENGINEER
+    assert core.tokens.authenticate(text.plain).name == "ci"
 
 
 def test_what_an_admin_changes_is_in_the_audit_with_before_and_after(core: Core) -> None:

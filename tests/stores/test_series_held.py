@@ -10,6 +10,7 @@ from aisbench_core.errors import NotAllowed, SpecError, StaleRun
 from aisbench_core.model import Actor, Role, Run, RunState, Series, SeriesState, WayIn
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.series.snapshot import SeriesSnapshot
+from aisbench_core.tokens.token import TokenRequest
 from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import PROFILE, SPEC, SeriesBench
@@ -250,6 +251,45 @@ def test_cells_of_a_person_whose_access_was_revoked_wait_until_it_is_given_again
     assert [run.created_by for run in bench.admit()] == ["ann"]
     assert bench.look(series).series.launch_error == ""
     assert bench.look(others).state is SeriesState.COMPLETED
+
+
+def test_cells_that_a_revoked_token_asked_for_are_not_launched(bench: SeriesBench) -> None:
+    token, _ = bench.core.tokens.create(TokenRequest(name="ci", role=Role.ENGINEER), named("root"))
+    plan = bench.core.series.plan(SPEC, {"repeats": 2}).plan
+    series = bench.core.series.launch(plan, "", token.actor)
+    [first] = bench.admit()
+    bench.end(first, hours=1)
+
+    bench.core.tokens.revoke(token.token_id, named("root"))
+    bench.clock.move(60)
+
+    assert bench.admit() == []
+    error = str(bench.look(series).series.launch_error)
+    assert error.startswith(f"token {token.token_id} was revoked by root (stop the series and run its cells again")
+    bench.core.series.stop(series.series_id, named("root"))
+    bench.core.series.rerun(series.series_id, named("root"))
+    bench.clock.move(60)
+    assert [run.created_by for run in bench.admit()] == ["root"]
+
+
+def test_cells_that_were_asked_for_go_on_when_the_token_has_expired(bench: SeriesBench) -> None:
+    token, _ = bench.core.tokens.create(TokenRequest(name="ci", role=Role.ENGINEER, days=1), named("root"))
+    bench.core.series.launch(bench.core.series.plan(SPEC, {"repeats": 1}).plan, "", token.actor)
+    bench.clock.move(2 * 86400)
+
+    [run] = bench.admit()
+
+    assert run.created_by == "ci"
+
+
+def test_cells_of_somebody_who_may_not_launch_any_more_wait(bench: SeriesBench) -> None:
+    series = new_series(bench, cells=1)
+    bench.core.people.set_role("root", Role.ADMIN, named("root"))
+    bench.core.people.set_role(PERSON, Role.VIEWER, named("root"))
+
+    assert bench.admit() == []
+
+    assert str(bench.look(series).series.launch_error).startswith(f"{PERSON} may not do this: run.create needs")
 
 
 def test_an_access_that_is_revoked_while_a_cell_is_about_to_be_launched_counts(bench: SeriesBench) -> None:

@@ -21,7 +21,7 @@ from aisbench_core.model import Actor, Role, WayIn
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_tokens import TokenLedger
 from aisbench_core.tokens.service import Tokens
-from aisbench_core.tokens.token import MOST_DAYS, TokenRequest, TokenState, TokenText, roles_up_to
+from aisbench_core.tokens.token import MOST_DAYS, TokenRequest, TokenState, TokenText
 from tests import records as a
 from tests.actors import TESTER
 
@@ -66,7 +66,9 @@ def test_a_token_comes_back_as_it_was_made_and_acts_in_its_role(tokens: Tokens) 
     assert found == created
     assert found.expires_at == a.T0 + timedelta(days=7)
     assert found.created_by == "tester"
-    assert found.actor == Actor("ci", frozenset({Role.VIEWER, Role.ENGINEER}), WayIn.API, read_only=True)
+    assert found.actor == Actor(
+        "ci", frozenset({Role.VIEWER, Role.ENGINEER}), WayIn.API, read_only=True, token_id=found.token_id
+    )
 
 
 def test_no_secret_is_stored_or_shown_in_a_repr(tokens: Tokens, tmp_path: Path) -> None:
@@ -86,7 +88,7 @@ def test_nobody_makes_or_revokes_a_token_above_his_own_role(role: Role, own: Rol
     with TemporaryDirectory() as folder:
         tokens = tokens_in(Path(folder), Hands())
         theirs, _ = tokens.create(TokenRequest(name="ann", role=role), TESTER)
-        person = Actor("ann", roles_up_to(own), WayIn.CONSOLE)
+        person = Actor("ann", own.included, WayIn.CONSOLE)
         order = list(Role)
 
         if order.index(role) <= order.index(own):
@@ -101,7 +103,7 @@ def test_nobody_makes_or_revokes_a_token_above_his_own_role(role: Role, own: Rol
 
 
 def test_only_an_admin_makes_or_revokes_tokens_of_other_names(tokens: Tokens) -> None:
-    lead = Actor("ann", roles_up_to(Role.LEAD), WayIn.CONSOLE)
+    lead = Actor("ann", Role.LEAD.included, WayIn.CONSOLE)
     bobs, _ = tokens.create(TokenRequest(name="bob"), TESTER)
 
     with pytest.raises(NotAllowed, match="token of bob with role viewer"):
@@ -201,7 +203,7 @@ def test_a_token_for_a_program_ends_with_the_rights_of_who_made_it(
     demoted = tokens.authenticate(text)
     people.revoke("ann", TESTER)
 
-    assert demoted.actor == Actor("ci", frozenset({Role.VIEWER, Role.ENGINEER}), WayIn.API)
+    assert demoted.actor == Actor("ci", frozenset({Role.VIEWER, Role.ENGINEER}), WayIn.API, token_id=demoted.token_id)
     with pytest.raises(TokenRefused, match="the access of ann was revoked"):
         tokens.authenticate(text)
 
@@ -217,8 +219,8 @@ def test_a_running_command_has_the_role_of_its_token_now(tokens: Tokens, watch: 
     demoted = tokens.active(token.token_id).actor_by(WayIn.CLI)
     tokens.revoke(token.token_id, TESTER)
 
-    assert before == Actor("ci", frozenset(Role), WayIn.CLI)
-    assert demoted == Actor("ci", frozenset({Role.VIEWER}), WayIn.CLI)
+    assert before == Actor("ci", frozenset(Role), WayIn.CLI, token_id=token.token_id)
+    assert demoted == Actor("ci", frozenset({Role.VIEWER}), WayIn.CLI, token_id=token.token_id)
     for unknown in (token.token_id, "0" * 12):
         with pytest.raises(TokenRefused):
             tokens.active(unknown)

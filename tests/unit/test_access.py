@@ -158,8 +158,8 @@ def test_only_the_ways_in_say_who_acts() -> None:
         "aisbench_core/accounts/people.py",  # of somebody who signed in
         "aisbench_core/model/run.py",
         "aisbench_core/tokens/token.py",  # of a checked token
-        "aisbench_core/schedules/launching.py",  # the follower, for whoever owns a schedule
-        "aisbench_core/series/admission.py",  # the follower, for whoever launched a series
+        "aisbench_core/tokens/service.py",  # the follower, for whoever asked for something
+        "aisbench_core/series/admission.py",  # the follower, which stops trials of a search as their owner might
         "pages/_ui/shell/core.py",
     }
 

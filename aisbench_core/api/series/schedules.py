@@ -44,7 +44,9 @@ class ScheduleRequest(SeriesRequest):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleSummary:
-    """A schedule in a list. `detail`: what happened last, one sentence; `series_id`: the last series, or empty."""
+    """A schedule in a list. `detail`: what happened last, one sentence; `series_id`: the last series, or empty.
+
+    `held`: why its owner may not launch it any more, or empty."""
 
     name: str
     workload: str
@@ -58,6 +60,7 @@ class ScheduleSummary:
     next_at: Annotated[datetime | None, Field(description="When it launches its next series; null while paused.")]
     series_id: str
     detail: str
+    held: Annotated[str, Field(description="Why its owner may not launch it any more; or empty.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,7 @@ def _summary(schedule: Schedule, call: ApiCall) -> ScheduleSummary:
         schedule.name, schedule.plan.spec.workload, schedule.profile, schedule.cron, schedule.time_zone,
         schedule.weekly_hours, schedule.owner, schedule.created_at, schedule.paused,
         None if schedule.paused else schedule.next_at, schedule.series_id, call.say(schedule.detail),
+        call.say(call.core.schedules.hold(schedule) or ""),
     )  # fmt: skip
 
 

@@ -44,7 +44,10 @@ def set_role(name: str, role: str, as_json: bool) -> None:
 @click.argument("name")
 @yes_option
 def revoke(name: str, yes: bool, as_json: bool) -> None:
-    """Revoke a person's access: their pages stop working within a minute, and their tokens at once."""
+    """Revoke a person's access: their pages stop working within a minute, and their tokens at once.
+
+    This includes names of programs that have never signed in: neither their tokens nor their schedules work any more.
+    """
     core = open_core(writing=True)
     if not yes:
         click.confirm(f"revoke the access of {name}?", abort=True, err=True)

@@ -24,6 +24,7 @@ from aisbench_core.model import (
 from aisbench_core.running.budgets.ledger import BudgetLedger, PlannedLaunch
 from aisbench_core.running.budgets.series_holds import SeriesHolds
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_limits import is_revoked
 from aisbench_core.running.ledger_series import SeriesLedger
 
 LISTED = 200
@@ -68,9 +69,11 @@ class Approvals:
 
     @permitted
     def approve(self, run_id: str, actor: Actor) -> Run:
-        """Let a held run go on, whatever budgets say. Raises NotAllowed for one's own, and StaleRun."""
+        """Let a held run go on, whatever budgets say. Raises NotAllowed for one's own, and for one of somebody whose
+        access was revoked; StaleRun."""
         run = self.ledger.get(run_id)
         _require_other(actor, {run.created_by})
+        self._require_access(run.created_by)
         _require_held(run.state is RunState.HELD, run.run_id, run.state)
         after = run.to(RunState.PREPARING, detail="")
         return self._store(run, after, actor, Message("approved by {who}", who=actor.name))
@@ -100,6 +103,14 @@ class Approvals:
         series = self.series.get(series_id)
         event = Event.by(actor, series.series_id, self.clock(), _declined(reason, actor))
         _require_held(SeriesHolds(self.ledger).end(series.series_id, event), series.series_id)
+
+    def _require_access(self, who: str) -> None:
+        with self.ledger.connection() as con:
+            if is_revoked(con, who):
+                raise NotAllowed(
+                    Message("the access of {who} was revoked", who=who),
+                    Message("decline it, or have an admin give the role again"),
+                )
 
     def _store(self, run: Run, after: Run, actor: Actor, message: Message) -> Run:
         now = self.clock()

@@ -1,12 +1,12 @@
 """The schedules above the list of series: when each launches its next one, and what happened last."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import number
-from aisbench_core.model import Schedule
+from aisbench_core.model import Actor, Schedule
 from pages._ui.shell import navigation
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.errors import plain, show_error
@@ -27,23 +27,27 @@ def show_schedules() -> None:
 
 
 def _show_schedule(schedule: Schedule) -> None:
+    hold = core().schedules.hold(schedule)
+    # A resumed schedule launches by the right of its owner of today.
+    can_resume = schedule.paused or (hold is not None and schedule.owner == actor().name)
     with st.container(horizontal=True, vertical_alignment="center"):
         title = f"**{plain(schedule.name)}** · `{schedule.cron}` · {plain(schedule.time_zone)}"
         st.markdown(title, width="stretch")
         if schedule.series_id:
             navigation.link(navigation.SERIES, t("series.schedule_last"), {"series": schedule.series_id})
-        label = t("series.schedule_resume" if schedule.paused else "series.schedule_pause")
-        icon = ":material/play_arrow:" if schedule.paused else ":material/pause:"
+        label = t("series.schedule_resume" if can_resume else "series.schedule_pause")
+        icon = ":material/play_arrow:" if can_resume else ":material/pause:"
         if st.button(label, key=f"schedule-turn-{schedule.name}", icon=icon):
-            _turn(schedule)
+            _turn(core().schedules.resume if can_resume else core().schedules.pause, schedule)
     st.caption(" · ".join(_facts(schedule)))
+    if hold:
+        st.warning(t("series.schedule_held", why=plain(t.message(hold))), icon=":material/pause_circle:")
     if schedule.detail:
         st.caption(plain(t.message(schedule.detail)))
 
 
-def _turn(schedule: Schedule) -> None:
+def _turn(change: Callable[[str, Actor], Schedule], schedule: Schedule) -> None:
     """Pause it, or let it go on."""
-    change = core().schedules.resume if schedule.paused else core().schedules.pause
     try:
         change(schedule.name, actor())
     except AisbenchError as error:

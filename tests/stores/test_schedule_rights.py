@@ -1,0 +1,136 @@
+"""By what right a schedule launches: that of whoever made it, as far as it still holds."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aisbench_core.accounts.audit import AuditQuery
+from aisbench_core.errors import NotAllowed
+from aisbench_core.model import Actor, Role, RunSpec, Schedule, WayIn
+from aisbench_core.tokens.token import TokenRequest
+from tests.actors import named
+from tests.flow.following import PERSON
+from tests.series_bench import SPEC, SeriesBench
+from tests.stores.test_schedules import ME, NIGHTLY, NOON, launched, tick
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> SeriesBench:
+    bench = SeriesBench.on(tmp_path / "data")
+    bench.clock.now = NOON
+    return bench
+
+
+def program(bench: SeriesBench, role: Role = Role.ENGINEER, **request: Any) -> Actor:
+    """Whoever has a new token of a name that has never signed in."""
+    created, _ = bench.core.tokens.create(TokenRequest(name="ci", role=role, **request), ME)
+    return created.actor
+
+
+def as_added_by(bench: SeriesBench, actor: Actor, plan: RunSpec = SPEC) -> Schedule:
+    draft = bench.core.series.plan(plan, {"repeats": 2})
+    return bench.core.schedules.add(draft.plan, NIGHTLY, "", actor)
+
+
+def test_a_schedule_launches_with_the_role_of_the_token_that_made_it(bench: SeriesBench) -> None:
+    as_added_by(bench, program(bench))
+
+    tick(bench, "2026-03-03T02:00:01+08:00")
+    (run,) = bench.admit()
+
+    roles = {
+        entry.act.change: entry.act.role
+        for entry in bench.core.audit.entries(AuditQuery(who="ci"), ME)
+        if entry.act.via == WayIn.FOLLOWER
+    }
+    assert (run.created_by, roles) == ("ci", {"series.launch": "engineer", "run.create": "engineer"})
+
+
+@pytest.mark.parametrize("lost", ["code_dir", "schedule"])
+def test_what_only_an_admin_may_launch_is_not_launched_by_a_schedule_of_somebody_less(
+    bench: SeriesBench, tmp_path: Path, lost: str
+) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "train.py").write_text("print('hello')\n", "utf-8")
+    spec = RunSpec(**SPEC.model_dump() | {"code_dir": str(code), "boot_file": "train.py"})
+    if lost == "code_dir":
+        with pytest.raises(NotAllowed, match="code_dir"):
+            as_added_by(bench, program(bench), spec)
+        return
+    as_added_by(bench, named("ci"), spec)  # in a shell, as an admin
+    bench.core.people.set_role("boss", Role.ADMIN, ME)
+    bench.core.people.set_role("ci", Role.ENGINEER, ME)
+
+    schedule = tick(bench, "2026-03-03T02:00:01+08:00")
+
+    assert str(schedule.detail).startswith("not launched: code_dir names files on the server")
+
+
+def revoke_token(bench: SeriesBench) -> str:
+    (token,) = bench.core.tokens.all()
+    bench.core.tokens.revoke(token.token_id, named("boss"))
+    return f"token {token.token_id} was revoked by boss"
+
+
+def let_token_expire(bench: SeriesBench) -> str:
+    (token,) = bench.core.tokens.all()
+    bench.clock.now = token.expires_at
+    return f"token {token.token_id} expired on {token.expires_at:%Y-%m-%d}"
+
+
+def revoke_name(bench: SeriesBench) -> str:
+    bench.core.people.revoke("ci", named("boss"))
+    return "the access of ci was revoked"
+
+
+def revoke_maker(bench: SeriesBench) -> str:
+    bench.core.people.revoke(PERSON, named("boss"))
+    return f"the access of {PERSON} was revoked"
+
+
+def demote_name(bench: SeriesBench) -> str:
+    bench.core.people.set_role("ci", Role.VIEWER, named("boss"))
+    return "ci may not do this: series.launch needs the role engineer, and ci has viewer"
+
+
+@pytest.mark.parametrize("end", [revoke_token, let_token_expire, revoke_name, revoke_maker, demote_name])
+def test_a_schedule_is_held_with_its_reason_when_its_token_or_owner_may_not_launch_any_more(
+    bench: SeriesBench, end: Callable[[SeriesBench], str]
+) -> None:
+    bench.core.people.set_role("boss", Role.ADMIN, ME)
+    added = as_added_by(bench, program(bench))
+    assert bench.core.schedules.hold(added) is None
+
+    reason = end(bench)
+    (schedule,) = bench.core.schedules.all()
+    held = bench.core.schedules.hold(schedule)
+    tomorrow = bench.clock.now.astimezone(NOON.tzinfo) + timedelta(days=1)
+    skipped = tick(bench, tomorrow.replace(hour=2, minute=0, second=1, microsecond=0))
+
+    assert str(held).startswith(reason)
+    assert str(skipped.detail).startswith(f"not launched: {reason}")
+    assert launched(bench) == []
+
+
+def test_its_owner_takes_a_held_schedule_over_with_another_token(bench: SeriesBench) -> None:
+    as_added_by(bench, program(bench))
+    revoke_token(bench)
+
+    resumed = bench.core.schedules.resume("nightly", program(bench))
+
+    assert bench.core.schedules.hold(resumed) is None
+    assert tick(bench, "2026-03-03T02:00:01+08:00").series_id != ""
+
+
+def test_nobody_else_lends_a_schedule_their_rights(bench: SeriesBench) -> None:
+    as_added_by(bench, program(bench))
+    revoke_token(bench)
+
+    bench.core.schedules.change("nightly", None, {"cron": "0 3 * * *"}, "", named("boss"))
+
+    (schedule,) = bench.core.schedules.all()
+    assert bench.core.schedules.hold(schedule) is not None
