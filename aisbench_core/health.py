@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,11 +10,12 @@ from pathlib import Path
 
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.errors import AisbenchError, CloudNotFound
-from aisbench_core.messages import Hint, Message
+from aisbench_core.messages import Hint, Message, message_of
 from aisbench_core.model import Clock
 from aisbench_core.private_files import is_read_only
 from aisbench_core.running.following.beats import Beats, SharedBeat
 from aisbench_core.running.ledger import Beat, Ledger
+from aisbench_core.running.stores.clock import SET_CLOCK, skew_message
 from aisbench_core.settings import Settings
 
 
@@ -76,6 +77,7 @@ class HealthChecks:
         try:
             shared = tuple(self.shared())
             sizes = self.sizes(self.ledger.count())
+            services = (*services, *self._clocks(shared))
             return Health(services, self.ledger.last_beat(), sizes, read_only, shared=shared)
         except AisbenchError as error:
             return Health(services, None, self.sizes(), read_only, error)
@@ -94,6 +96,14 @@ class HealthChecks:
             yield _probe("run folders", self.settings.run_folders, self.check_folders)
         if self.check_warehouse:
             yield _probe("warehouse", "", self.check_warehouse)
+
+    def _clocks(self, shared: Sequence[SharedBeat]) -> Iterator[ServiceHealth]:
+        """Each machine whose clock differs notably from that of the ledger they share."""
+        machines = [(Message("this console"), self.ledger.clock_ahead())]
+        machines += [(message_of(one.beat.who), one.clock_ahead) for one in shared]
+        for machine, ahead in machines:
+            if message := skew_message(machine, ahead):
+                yield ServiceHealth("clock", "", False, None, AisbenchError(message, SET_CLOCK).sentence)
 
     def sizes(self, runs: int | None = None) -> StoredSizes:
         """What is stored; `runs`: their number, if it is known."""

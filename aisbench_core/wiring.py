@@ -118,7 +118,7 @@ class Core:
             settings,
             interactive,
             clock,
-            ledger=ledger.last_beat if settings.has_team_ledger else None,
+            ledger=ledger if settings.has_team_ledger else None,
             run_folders=check_folders,
         )
         self.configs = Configs(settings, workloads)
@@ -197,20 +197,23 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
+def open_core(settings: Settings | None = None, clock: Clock | None = None, machine: Clock = utc_now) -> Core:
     """The services of the settings. Raises ConfigError or SpecError when the settings cannot be used.
+
+    `clock`: by default the ledger's, as measured against this `machine`'s.
 
     With a read-only data folder everything can be read, and whatever stores something raises ReadOnlyFolder."""
     settings = settings or load_settings()
     prepare_data_folder(settings)
     _log_to_file(settings)
+    ledger = Ledger(ledger_location(settings), machine)
     core = Core(
         settings,
-        Ledger(ledger_location(settings)),
+        ledger,
         Warehouse(warehouse_location(settings), rulesets=Rulesets(settings.rulesets_dir), ruleset_id=settings.ruleset),
         Clouds(settings, settings.request_seconds),
         Clouds(settings, settings.look_seconds),
-        clock,
+        clock or ledger.now,
     )
     record_with(core.audit.record)
     return core

@@ -236,7 +236,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/health.py": ("aisbench_core.cloud.ports", "aisbench_core.running", *BELOW),
     "aisbench_core/doctor": (
         *(f"aisbench_core.cloud.{name}" for name in ("addresses", "ports", "probes")),
-        *(f"aisbench_core.{name}" for name in ("concurrent_checks", "data_folder", "doctor", "sdk_package")),
+        *(f"aisbench_core.{name}" for name in ("concurrent_checks", "data_folder", "doctor", "running", "sdk_package")),
         *BELOW,
     ),
     "aisbench_core/concurrent_checks.py": (),

@@ -21,6 +21,7 @@ CHECKS: Mapping[str, str] = {
     "keys": "The profile has keys; credentials.yaml or a credentials_file that others can read is refused.",
     "data": "The data folder is writable, and it and `.streamlit/secrets.toml` are private to this account.",
     "ledger": "The ledger in PostgreSQL answers; not checked if it is a file.",
+    "clock.ledger": "This machine's clock agrees with that of PostgreSQL, which times of runs are taken from.",
     "run_folders": "Files of runs can be written, read and deleted on OBS; not checked without `run_folders`.",
     "library": "The cloud SDKs, and ascend-fd where set, are installed, in the tested versions where these are known.",
     "proxy.loopback": "No proxy variable applies to requests to this machine.",

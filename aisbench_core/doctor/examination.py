@@ -13,6 +13,7 @@ from aisbench_core.doctor.servers import Server, check_name, check_route, check_
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message, plural
 from aisbench_core.model import Clock
+from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import HOME, Profile, Settings, load_profile
 
 SECONDS = 20.0
@@ -30,11 +31,11 @@ class Doctor:
         connect: Connect,
         clock: Clock,
         seconds: float = SECONDS,
-        ledger: Callable[[], object] | None = None,
+        ledger: Ledger | None = None,
         run_folders: Callable[[], object] | None = None,
     ) -> None:
-        """`seconds`: time limit for all checks together. `ledger` reads a team's, `run_folders` tries to publish: both
-        raise AisbenchError."""
+        """`seconds`: time limit for all checks together. `ledger`: a team's. `run_folders` tries to publish, and
+        raises AisbenchError."""
         self._run_folders = run_folders
         self._ledger = ledger
         self._settings = settings
@@ -51,7 +52,7 @@ class Doctor:
         except AisbenchError as error:
             broken = Diagnosis("profile", State.FAIL, error.message, error.hint)
             data = machine.check_data_folder(self._settings)
-            ledger = machine.check_ledger(self._ledger) if self._ledger else ()
+            ledger = machine.check_ledger(self._ledger.last_beat, self._ledger.clock_ahead) if self._ledger else ()
             return [broken, *data, *ledger, *machine.check_libraries(PINS), *machine.check_loopback()]
         checks = self._checks(profile)
         results: dict[str, Sequence[Diagnosis]] = {}
@@ -78,7 +79,11 @@ class Doctor:
             "profile": _all(machine.check_addresses, profile),
             "keys": _all(machine.check_keys, self._settings, profile),
             "data": _all(machine.check_data_folder, self._settings),
-            **({"ledger": _all(machine.check_ledger, self._ledger)} if self._ledger else {}),
+            **(
+                {"ledger": _all(machine.check_ledger, self._ledger.last_beat, self._ledger.clock_ahead)}
+                if self._ledger
+                else {}
+            ),
             **({"run_folders": _all(machine.check_run_folders, self._run_folders)} if self._run_folders else {}),
             "library": lambda: tuple(self._libraries(profile)),
             "proxy.loopback": _all(machine.check_loopback),

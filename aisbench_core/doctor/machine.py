@@ -4,6 +4,7 @@ import re
 import shlex
 import stat
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -16,6 +17,7 @@ from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.errors import AisbenchError, ReadOnlyFolder
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.private_files import is_shared, require_writable
+from aisbench_core.running.stores.clock import SET_CLOCK, skew_message
 from aisbench_core.sdk_package import INSTALL, PACKAGE, installed_version, is_installed, package_path
 from aisbench_core.settings import Profile, Settings
 
@@ -110,14 +112,22 @@ def _mode(path: Path) -> str:
     return f"{stat.S_IMODE(path.stat().st_mode):04o}"
 
 
-def check_ledger(read: Callable[[], object]) -> Iterator[Diagnosis]:
-    """Whether a team's ledger in PostgreSQL can be read."""
+def check_ledger(read: Callable[[], object], clock_ahead: Callable[[], timedelta]) -> Iterator[Diagnosis]:
+    """Whether a team's ledger in PostgreSQL can be read, and has the time of this machine."""
     try:
         read()
     except AisbenchError as error:
         yield Diagnosis("ledger", State.FAIL, error.message, error.hint)
     else:
         yield Diagnosis("ledger", State.OK, Message("the ledger in PostgreSQL answers"))
+        yield _compare_clocks(clock_ahead())
+
+
+def _compare_clocks(ahead: timedelta) -> Diagnosis:
+    if message := skew_message(Message("this machine"), ahead):
+        return Diagnosis("clock.ledger", State.WARN, message, SET_CLOCK)
+    seconds = max(1, round(abs(ahead).total_seconds()))
+    return Diagnosis("clock.ledger", State.OK, Message("the clocks agree within {seconds} s", seconds=seconds))
 
 
 def check_run_folders(publish: Callable[[], object]) -> Iterator[Diagnosis]:

@@ -14,6 +14,7 @@ from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.formats import duration
 from aisbench_core.messages import Message
 from aisbench_core.model import Clock
+from aisbench_core.running.stores.clock import NOTABLE_SKEW
 from aisbench_core.settings import Profile
 
 PUBLIC = ("myhuaweicloud.com", "myhuaweicloud.cn", "myhuaweicloud.eu", "huaweicloud.com")
@@ -84,7 +85,6 @@ def _name(address: str) -> str:
 # The cloud refuses requests that are signed with a clock further off (RequestTimeTooSkewed).
 REFUSED_FROM = timedelta(minutes=15)
 
-NOTABLE_SKEW = timedelta(minutes=2)  # less is normal without a time server
 ENDS_SOON = timedelta(days=14)  # time for administrators to renew a certificate
 CONNECT_SECONDS = 5.0
 

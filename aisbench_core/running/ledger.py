@@ -9,9 +9,10 @@ from typing import Any
 
 from aisbench_core.errors import RunNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, message_of, to_json
-from aisbench_core.model import ACTIVE, Attempt, Event, Level, Notice, Progress, Run, RunSort, RunSpec, RunState
+from aisbench_core.model import ACTIVE, Attempt, Clock, Event, Level, Notice, Progress, Run, RunSort, RunSpec, RunState
 from aisbench_core.running.ledger_file import LedgerFile
 from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.running.stores.clock import machine_clock
 from aisbench_core.running.stores.connection import Leases, LedgerConnection, LedgerStore, Row
 from aisbench_core.running.stores.rows import insert, insert_new, marks, replace_row
 
@@ -39,22 +40,29 @@ class Beat:
         return abs(now - self.at) < FRESH
 
 
-def _store_of(location: Path | LedgerAddress) -> LedgerStore:
-    if isinstance(location, Path):
-        return LedgerFile(location)
-    from aisbench_core.running.stores.postgres import LedgerDatabase  # of the extra `team`
-
-    return LedgerDatabase(location)
-
-
 class Ledger:
     """Runs, events, progress, drafts and heartbeats. Threads, processes and, if in PostgreSQL, machines may share it.
 
     It is opened at first use, so that a damaged one does not hinder reading recorded results."""
 
-    def __init__(self, location: Path | LedgerAddress) -> None:
-        """`location`: a file, or the address of a team's database."""
-        self._store = _store_of(location)
+    def __init__(self, location: Path | LedgerAddress, machine: Clock = machine_clock) -> None:
+        """`location`: a file, or the address of a team's database. `machine`: this machine's clock."""
+        self._machine = machine
+        self._store: LedgerStore
+        if isinstance(location, Path):
+            self._store = LedgerFile(location)
+        else:
+            from aisbench_core.running.stores.postgres import LedgerDatabase  # of the extra `team`
+
+            self._store = LedgerDatabase(location, machine)
+
+    def now(self) -> datetime:
+        """The time by the ledger's clock, by which all machines that share it measure and wait."""
+        return self._machine() + self._store.clock_ahead()
+
+    def clock_ahead(self) -> timedelta:
+        """How far the ledger's clock is ahead of this machine's."""
+        return self._store.clock_ahead()
 
     def revision(self) -> str | None:
         """A text that changes with every change; None where that cannot be said now."""

@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -41,6 +42,10 @@ class LedgerFile:
     def revision(self) -> str | None:
         """A text that changes with every change; None for a moment after one. The file is not opened for it."""
         return revision(self._path)
+
+    def clock_ahead(self) -> timedelta:
+        """Never: who shares a file shares its host."""
+        return timedelta()
 
     def leases(self, lock: Path, *, substitute: bool) -> FileLeases:  # noqa: ARG002  # one follows all
         """Decides who follows, by a lock on that file."""

@@ -8,7 +8,7 @@ from aisbench_core.messages import Message
 from aisbench_core.running.stores.connection import LedgerConnection
 
 # One more with every change of what follows; ledgers of 1 to 10 are of development versions.
-VERSION = 19
+VERSION = 20
 
 # By what right a follower does later what somebody asked for. What was asked for before it was stored: to launch.
 GRANT = "role text not null default 'engineer', token_id text not null default ''"
@@ -30,8 +30,9 @@ TABLES = {
     " unit text not null, at text not null",
     "drafts": "key text primary key, text text not null, at text not null",
     "beats": "id integer primary key, who text not null, at text not null, who_data text not null default ''",
-    # Of followers that share the profiles; `profiles`: a list of names.
-    "followers": "who text primary key, at text not null, who_data text not null, profiles text not null",
+    # Of followers that share the profiles. `profiles`: names; `clock_ahead_s`: the ledger's clock less theirs.
+    "followers": "who text primary key, at text not null, who_data text not null, profiles text not null,"
+    " clock_ahead_s real not null default 0",
     "series": "series_id text primary key, name text not null, profile text not null, plan text not null,"
     " cells text not null, created_at text not null, created_by text not null, budget real, trouble text not null,"
     " token text unique, trouble_data text not null default '', held text not null default '', held_data text not null"

@@ -44,6 +44,7 @@ def test_the_answer_in_json_has_every_check_in_the_same_order(shell: CommandLine
 
     unmade = {
         "ledger",
+        "clock.ledger",
         "run_folders",
         "dns.obs",
         "dns.bucket",

@@ -1,8 +1,10 @@
 """A ledger in PostgreSQL in the life of a server: what checks, backups and programs say of it, and the way back."""
 
+import re
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -10,14 +12,17 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from aisbench_core.doctor.diagnosis import State
+from aisbench_core.model import Level, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.stores.address import ledger_address
 from aisbench_core.settings import Settings
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core, utc_now
 from tests import records as a
-from tests.actors import TESTER
+from tests.actors import TESTER, named
 from tests.flow.api_process import ApiProcess
 from tests.flow.command_line import CommandLine
+from tests.flow.following import PERSON, SPEC
 from tests.postgres_server import PASSWORD, PostgresServer
 from tests.team_ledger import PASSWORD_VARIABLE, url_of
 
@@ -194,3 +199,60 @@ def test_an_address_that_no_waiting_makes_right_ends_the_follower(started: Comma
     assert follower.returncode == 2
     assert 'invalid integer value "no" for connection option "port"' in stderr
     assert "correct the setting `ledger`" in stderr
+
+
+# --- a machine whose clock is wrong -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow(shell: CommandLine, url: str) -> Core:
+    """A machine of the team, whose clock is 8 minutes slow."""
+    settings = Settings(data_dir=shell.data_dir, profile="lab", ledger=url, poll_seconds=0.05, tick_seconds=0.02)
+    return open_core(settings, machine=lambda: utc_now() - timedelta(minutes=8))
+
+
+def clocks_in(core: Core) -> list[str]:
+    """What Health says of clocks."""
+    return [str(service.sentence) for service in core.health.check().services if service.name == "clock"]
+
+
+def test_a_follower_whose_clock_is_slow_begins_at_once_and_measures_by_the_ledgers(
+    shell: CommandLine, slow: Core
+) -> None:
+    console = open_core(Settings(data_dir=shell.data_dir, profile="lab", ledger=slow.settings.ledger))
+    run = console.runs.launch(SPEC, "lab", named(PERSON))
+
+    with slow.following.in_background():
+        deadline = time.monotonic() + 60
+        while console.ledger.get(run.run_id).state is not RunState.RUNNING:
+            assert time.monotonic() < deadline, console.ledger.get(run.run_id)
+        seen = clocks_in(console)
+
+    submitted = console.ledger.get(run.run_id).submitted_at
+    assert submitted
+    assert timedelta() < submitted - run.created_at < timedelta(seconds=60)
+    (clock,) = seen
+    assert re.fullmatch(
+        r"the clock of \S+@\S+ \(process \d+\) is 8 min 0 s behind that of the ledger \(set it .*", clock
+    )
+    assert [event.level for event in console.ledger.events(run.run_id) if "8 min 0 s behind" in event.message] == [
+        Level.WARNING
+    ]
+
+
+def test_a_console_whose_clock_is_slow_says_so(slow: Core) -> None:
+    slow.ledger.count()
+
+    (clock,) = clocks_in(slow)
+    found = {each.check: each for each in slow.doctor.examine()}
+
+    assert clock.startswith("the clock of this console is 8 min 0 s behind that of the ledger")
+    assert (found["clock.ledger"].state, found["ledger"].state) == (State.WARN, State.OK)
+    assert abs(slow.clock() - utc_now()) < timedelta(seconds=5)
+
+
+def test_a_clock_that_is_right_is_not_mentioned(shell: CommandLine, url: str) -> None:
+    core = open_core(Settings(data_dir=shell.data_dir, profile="lab", ledger=url))
+
+    assert clocks_in(core) == []
+    assert {each.check: each.state for each in core.doctor.examine()}["clock.ledger"] is State.OK

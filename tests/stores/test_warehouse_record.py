@@ -1,6 +1,7 @@
 """Recording: what is stored of a run, that storing it again changes nothing, and what its checks say."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta, timezone
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.model import Event, Level, MetricSample, Mode, RankResult, RunRecord, RunState, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, CheckLevel, RunRow, Validity, Warehouse
+from aisbench_core.warehouse.store.reading import reader
 from aisbench_core.warehouse.values import TargetOutcome
 from tests import records as a
 from tests.stored_cards import rank_results_of
@@ -236,6 +238,24 @@ def test_a_period_that_ends_before_it_starts_is_warned_about(warehouse: Warehous
     row = stored(warehouse, with_info(a.record(), proc_start_time=a.T0, proc_end_time=a.T0 - timedelta(seconds=1)))
 
     assert levels(row)["V02"] is CheckLevel.WARN
+
+
+@pytest.mark.parametrize("total", [timedelta(hours=1), timedelta(days=400)])
+def test_a_period_that_only_a_wrong_clock_can_explain_is_not_measured_and_named(
+    warehouse: Warehouse, total: timedelta
+) -> None:
+    times = {"total_start_time": a.T0, "total_end_time": a.T0 + total}
+    prepared = {"prepare_start_time": a.T0, "prepare_end_time": a.T0 + timedelta(days=365)}
+
+    row = stored(warehouse, with_info(a.record(), **times, **prepared))
+
+    (check,) = [each for each in row.checks if each.id == "V02"]
+    assert check.level is CheckLevel.WARN
+    assert check.found.startswith("prepare")
+    with closing(reader(warehouse.location)) as opened, opened.cursor() as cur:
+        [(prepare_s, total_s)] = cur.execute("select prepare_s, total_s from v_runs").fetchall()
+    assert prepare_s is None
+    assert total_s == (3600 if total < timedelta(days=1) else None)
 
 
 def test_a_reported_throughput_that_is_not_the_sum_is_warned_about(warehouse: Warehouse) -> None:

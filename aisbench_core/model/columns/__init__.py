@@ -38,7 +38,16 @@ from aisbench_core.model.columns.column import (
     Stored,
     Wording,
 )
-from aisbench_core.model.columns.measured import COUNTED, POWER, QUALITY, SCALING, THROUGHPUT, TIMES, UTILISATION
+from aisbench_core.model.columns.measured import (
+    COUNTED,
+    LONGEST_S,
+    POWER,
+    QUALITY,
+    SCALING,
+    THROUGHPUT,
+    TIMES,
+    UTILISATION,
+)
 from aisbench_core.model.columns.money import MONEY, NODE_HOURS
 
 COLUMNS = (
@@ -114,7 +123,8 @@ def by_exported() -> Mapping[str, Column]:
 
 __all__ = [
     "BASELINE", "BEGAN", "COLUMNS", "COUNT", "COUNTED", "CURRENCY", "FINGERPRINTED", "FOLLOWING", "FRACTION",
-    "GROUP_KEYS", "KEYS", "LATER_KEYS", "LATER_OF_RUN", "NODE_HOURS", "PERIODS", "RESULTS", "RUNS", "SCHEMA",
-    "SPEC_PATHS", "SQL_TYPES", "TESTER_PATHS", "TIMES_OF_KEYS", "UNIT", "UTC", "Column", "Compared", "Exported", "Key",
-    "Kind", "Mlflow", "Stored", "Wording", "by_exported", "by_field", "compared", "medians", "of_mlflow", "stored_in",
+    "GROUP_KEYS", "KEYS", "LATER_KEYS", "LATER_OF_RUN", "LONGEST_S", "NODE_HOURS", "PERIODS", "RESULTS", "RUNS",
+    "SCHEMA", "SPEC_PATHS", "SQL_TYPES", "TESTER_PATHS", "TIMES_OF_KEYS", "UNIT", "UTC", "Column", "Compared",
+    "Exported", "Key", "Kind", "Mlflow", "Stored", "Wording", "by_exported", "by_field", "compared", "medians",
+    "of_mlflow", "stored_in",
 ]  # fmt: skip

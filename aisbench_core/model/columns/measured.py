@@ -20,6 +20,9 @@ from aisbench_core.model.columns.column import (
 # Runs that enter the statistics of their group. Claimed ones have groups of their own, because of their origin.
 COUNTED = "validity in ('valid', 'claimed')"
 
+# No job waits or trains longer; more means that a clock was set in between.
+LONGEST_S = 90 * 24 * 3600
+
 TEXT, INTEGER, NUMBER, FLAG, TIME = Kind
 OURS = Wording.OURS
 PARAM, METRIC, TAG = Mlflow
@@ -47,14 +50,19 @@ def _period(
 ) -> tuple[Column, ...]:
     """A phase of the training tool: the keys of its start and end, from `position` on, and the seconds between them."""
     start, end = f"{name}_start_time", f"{name}_end_time"
-    # A clock that was put back in between measured nothing.
+    # A clock that was set in between measured nothing: V02 says so.
+    seconds, total = (
+        f"date_diff('microsecond', {one}, {other}) / 1e6"
+        for one, other in ((start, end), ("total_start_time", "total_end_time"))
+    )
     return (
         Column(start, TIME, f"`{start}` of the block", UTC, stored=result(position), in_view=False,
             exported=Exported("time", f"{name}_start_utc"), key=Key(start_headers)),
         Column(end, TIME, f"`{end}` of the block", UTC, stored=result(position + 1), in_view=False,
             exported=Exported("time", f"{name}_end_utc"), key=Key(end_headers)),
         Column(f"{name}_s", NUMBER, meaning, "s", label=label, exported=Exported("time"), mlflow=METRIC,
-            sql=f"case when {end} >= {start} then date_diff('microsecond', {start}, {end}) / 1e6 end"),
+            sql=f"case when {seconds} between 0 and least({LONGEST_S}, case when {total} >= 0 then {total} end)"
+                f" then {seconds} end"),
     )  # fmt: skip
 
 

@@ -15,10 +15,12 @@ RETENTION = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class SharedBeat:
-    """The last heartbeat of one of several followers, and the profiles whose runs it follows."""
+    """The last heartbeat of one of several followers, the profiles whose runs it follows, and how far the ledger's
+    clock is ahead of its machine's."""
 
     beat: Beat
     profiles: tuple[str, ...]
+    clock_ahead: timedelta = timedelta()
 
 
 class Beats:
@@ -34,17 +36,23 @@ class Beats:
         if share.held is None:
             return
         profiles = json.dumps(sorted(share.held))
-        row = {"who": who, "at": as_text(at), "who_data": to_json(message_of(who)), "profiles": profiles}
+        row: dict[str, object] = {
+            "who": who,
+            "at": as_text(at),
+            "who_data": to_json(message_of(who)),
+            "profiles": profiles,
+        }
+        row["clock_ahead_s"] = self._ledger.clock_ahead().total_seconds()
         with self._ledger.transaction() as con:
             replace_row(con, "followers", "who", row)
             con.execute("delete from followers where at < ?", [as_text(at - RETENTION)])
 
     def shared(self, now: datetime) -> list[SharedBeat]:
         """The followers that share the profiles, by name, the fresh ones only; none where one follows everything."""
-        rows = self._ledger.rows("select who, at, who_data, profiles from followers order by who")
+        rows = self._ledger.rows("select who, at, who_data, profiles, clock_ahead_s from followers order by who")
         return [beat for beat in map(_beat, rows) if beat.beat.is_fresh(now)]
 
 
 def _beat(row: Row) -> SharedBeat:
     beat = Beat(from_json(row["who"], row["who_data"]), as_time(row["at"]))
-    return SharedBeat(beat, tuple(json.loads(row["profiles"])))
+    return SharedBeat(beat, tuple(json.loads(row["profiles"])), timedelta(seconds=row["clock_ahead_s"]))

@@ -25,6 +25,7 @@ from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.following.tasks import Tasks
 from aisbench_core.running.publishing.following import FollowedFolders
 from aisbench_core.running.steps import Steps, failed
+from aisbench_core.running.stores.clock import skew_message
 
 LOG = logging.getLogger(__name__)
 
@@ -158,9 +159,17 @@ class ProfileFollower:
             self._ledger.advance(before, after, event)
         except StaleRun:
             return
+        if moved and before.state is RunState.PREPARING:
+            self._note_skew(after, now)
         (self._submitted.add if after.state is RunState.SUBMITTING else self._submitted.discard)(after.run_id)
         if before.attempts:
             LOG.info("run %s: going on after %d failed attempts", before.run_id, before.attempts)
+
+    def _note_skew(self, run: Run, now: datetime) -> None:
+        """Of a run that begins, whose times would be wrong by this machine's clock."""
+        if message := skew_message(self._who, self._ledger.clock_ahead()):
+            LOG.warning("run %s: %s", run.run_id, message)
+            self._ledger.note(Event(run.run_id, now, "follower", Level.WARNING, message, self._who))
 
     def _delay(self, run: Run, error: AisbenchError) -> None:
         """Retry with exponential backoff; only the first failure becomes an event."""

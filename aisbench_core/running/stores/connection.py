@@ -5,6 +5,7 @@ Statements are written once, for both: `?` marks, `on conflict`, and no word tha
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -89,6 +90,9 @@ class LedgerStore(Protocol):
 
     def revision(self) -> str | None:
         """A text that changes with every commit; None where that cannot be said now."""
+
+    def clock_ahead(self) -> timedelta:
+        """How far its clock is ahead of this machine's; zero for a file, and while that is not known."""
 
     def connection(self) -> AbstractContextManager[LedgerConnection]:
         """For reading: each statement sees what is stored by then."""

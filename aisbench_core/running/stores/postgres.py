@@ -9,14 +9,17 @@ import threading
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from aisbench_core.errors import AisbenchError, ConfigError, LedgerUnavailable
 from aisbench_core.messages import Message, verbatim
+from aisbench_core.model import Clock
 from aisbench_core.running.ledger_schema import migrate
 from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.running.stores.clock import DatabaseClock
 from aisbench_core.running.stores.connection import Cursor
 from aisbench_core.running.stores.leases import DatabaseLeases
 from aisbench_core.running.stores.postgres_schema import (
@@ -114,8 +117,9 @@ class PostgresConnection:
 class LedgerDatabase:
     """A ledger's database (a LedgerStore); connections are used again."""
 
-    def __init__(self, address: LedgerAddress) -> None:
+    def __init__(self, address: LedgerAddress, machine: Clock) -> None:
         self._address = address
+        self._clock = DatabaseClock(self._now, machine)
         self._guard = threading.Lock()
         self._idle: list[PostgresConnection] = []
         weakref.finalize(self, _close, self._idle)
@@ -124,6 +128,15 @@ class LedgerDatabase:
         """The snapshot that a reader would get now: another one after every commit in the server."""
         with self.connection() as con:
             return str(con.execute("select cast(pg_current_snapshot() as text)").fetchone()[0])
+
+    def clock_ahead(self) -> timedelta:
+        """How far PostgreSQL's clock is ahead of this machine's; zero while that is not known."""
+        return self._clock.ahead()
+
+    def _now(self) -> datetime:
+        with self.connection() as con:
+            seconds = con.execute("select extract(epoch from clock_timestamp())").fetchone()[0]
+        return datetime.fromtimestamp(float(seconds), UTC)
 
     def leases(self, lock: Path, *, substitute: bool) -> DatabaseLeases:  # noqa: ARG002  # of a ledger that is a file
         """Decides who follows what, by locks in the database."""

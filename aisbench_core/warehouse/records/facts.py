@@ -13,9 +13,6 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.messages import from_json, list_from_json
 from aisbench_core.warehouse.records.throughput import LARGEST, SMALLEST, is_card
 
-# No job waits or trains longer; more means that a clock was set in between.
-LONGEST_S = 90 * 24 * 3600
-
 # Cards that a check names, at most.
 SHOWN = 8
 

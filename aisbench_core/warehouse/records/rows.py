@@ -33,9 +33,8 @@ from aisbench_core.model import (
     columns,
     whole_note,
 )
-from aisbench_core.model.columns import LATER_KEYS, LATER_OF_RUN, Kind, stored_in
+from aisbench_core.model.columns import LATER_KEYS, LATER_OF_RUN, LONGEST_S, Kind, stored_in
 from aisbench_core.warehouse.answers.group_statistics import group_id
-from aisbench_core.warehouse.records.facts import LONGEST_S
 from aisbench_core.warehouse.records.fingerprint import fingerprint_of, first_fingerprint_of, image_of, not_known
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE, Throughput, count_cards, throughput
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS

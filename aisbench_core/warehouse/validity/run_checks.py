@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from aisbench_core.messages import Message, joined, verbatim
 from aisbench_core.model import Division
-from aisbench_core.model.columns import KEYS, PERIODS
+from aisbench_core.model.columns import KEYS, LONGEST_S, PERIODS
 from aisbench_core.model.system import MOST_LETTERS
 from aisbench_core.rulesets.ruleset import (
     Accuracy,
@@ -29,7 +29,7 @@ from aisbench_core.rulesets.ruleset import (
     Tolerance,
     ValidityRule,
 )
-from aisbench_core.warehouse.records.facts import LONGEST_S, Card, Facts
+from aisbench_core.warehouse.records.facts import Card, Facts
 from aisbench_core.warehouse.records.throughput import AS_REPORTED, is_usable
 from aisbench_core.warehouse.values import Check, CheckLevel
 
@@ -37,6 +37,7 @@ SECOND = 1_000_000
 
 _STARTS_FIRST = Message("every period starts before it ends")
 _INSIDE_TOTAL = Message("every period lies inside total")
+_NOT_LONGER = Message("no period is longer than total, or than {days} days", days=LONGEST_S // 86_400)
 _ALL_DO = Message("all do")
 _STARTS_OK, _INSIDE_OK = (Check("V02", CheckLevel.OK, expected, _ALL_DO) for expected in (_STARTS_FIRST, _INSIDE_TOTAL))
 _TIMED = Message("platform duration, total")
@@ -58,12 +59,18 @@ def listed(sentences: Sequence[str]) -> str:
 
 
 def times(facts: Facts, rule: Times, level: CheckLevel) -> Check:
-    """V02: the phases of the result block, each by itself and inside the total."""
+    """V02: the phases of the result block, each by itself and inside the total.
+
+    The seconds of one that ends before it starts, or that is too long, count as not measured (see `measured.py`)."""
     periods = [(name, *period(facts, name)) for name in PERIODS]
     _, first, last = periods[-1]
     wrong = [name for name, start, end in periods if _is_after(start, end)]
     if wrong:
         return Check("V02", level, _STARTS_FIRST, ", ".join(wrong))
+    longest = min(LONGEST_S * SECOND, last - first) if first is not None and last is not None else LONGEST_S * SECOND
+    wrong = [name for name, start, end in periods if start is not None and end is not None and end - start > longest]
+    if wrong:
+        return Check("V02", level, _NOT_LONGER, ", ".join(wrong))
     if not rule.inside_total:
         return _STARTS_OK
     wrong = [name for name, start, end in periods[:-1] if _is_after(first, start) or _is_after(end, last)]
