@@ -92,7 +92,7 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
 
     measured = [median for median in medians() if any(getattr(row, median.name) is not None for row in page.rows)]
     columns: display.Columns[BoardRow] = {
-        "rank": lambda row: (row.rank + (" unconfirmed" if row.runs == 1 else "")) if row.rank else formats.MISSING,
+        "rank": lambda row: (row.rank + ("" if row.is_confirmed else " unconfirmed")) if row.rank else formats.MISSING,
         "workload": lambda row: display.clipped(row.workload) + (" (synthetic data)" if row.synthetic_data else ""),
         "model": lambda row: display.clipped(row.model),
         "parameters": lambda row: display.clipped(parameters.get(row.fingerprint, "")),
@@ -100,7 +100,7 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
         "hardware": lambda row: display.hardware(display.hardware_name(row), row.node_count, row.cards_per_node),
         "system": lambda row: display.clipped(_system(row), 80) or formats.MISSING,
         ">median": lambda row: formats.number(row.throughput, row.throughput_unit),
-        ">CV": lambda row: formats.percent(row.cv),
+        ">CV": lambda row: formats.percent(row.cv) + (" (scattered)" if row.is_scattered else ""),
         ">95 % CI of the mean": lambda row: (
             formats.MISSING if row.ci_low is None else f"{formats.number(row.ci_low)} to {formats.number(row.ci_high)}"
         ),

@@ -18,6 +18,9 @@ ROW = 17
 # Rows of one drawing, so that each fits on a page.
 MAX_ROWS = 40
 
+# How far an axis reaches beyond the fastest run, for intervals that end there.
+MAX_STRETCH = 1.5
+
 # Two of them stand side by side.
 SCALING_WIDTH, SCALING_HEIGHT = 335, 150
 SCALING_LEFT, SCALING_RIGHT = 40, 45
@@ -40,11 +43,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class GroupBar:
-    """Valid runs of one row of the statistics: their throughputs, the mean, and its interval."""
+    """Valid runs of one row of the statistics: their throughputs, the median, and the interval of the mean."""
 
     label: str
     values: tuple[float, ...]
-    mean: float | None
+    median: float | None
     low: float | None
     high: float | None
 
@@ -90,8 +93,10 @@ def bars(rows: Sequence[Bar], unit: str) -> list[Drawing]:
 
 
 def groups(rows: Sequence[GroupBar], unit: str) -> list[Drawing]:
-    """A bar to the mean of each group, with its interval, and a dot for each run; all on the same scale."""
-    maximum = max((max((*row.values, row.high or 0), default=0) for row in rows), default=0) or 1
+    """A bar to the median of each group, with the interval of the mean, and a dot for each run; all on one scale."""
+    # Two runs that differ a lot have an interval so wide that all bars would be points: it ends with the axis.
+    largest = max((value for row in rows for value in row.values), default=0) or 1
+    maximum = min(max(largest, *(row.high or 0 for row in rows)), MAX_STRETCH * largest) if rows else 1
     return _drawings(rows, _group, _Scale(0, maximum), unit)
 
 
@@ -179,15 +184,15 @@ def _bar(row: Bar, y: float, scale: _Scale) -> Iterator[Shape]:
 def _group(row: GroupBar, y: float, scale: _Scale) -> Iterator[Shape]:
     yield _text(LEFT - 6, y + 12, row.label, "end")
     middle = y + ROW / 2
-    if row.mean is not None:
-        yield _shape("rect", x=LEFT, y=y + 4, width=max(0.5, scale(row.mean) - LEFT), height=ROW - 8, fill=LIGHT)
-        low, high = (row.mean if end is None else end for end in (row.low, row.high))
-        # An interval of two runs can begin below 0, where the axis ends.
+    if row.median is not None:
+        yield _shape("rect", x=LEFT, y=y + 4, width=max(0.5, scale(row.median) - LEFT), height=ROW - 8, fill=LIGHT)
+        low, high = (row.median if end is None else end for end in (row.low, row.high))
+        # An interval of two runs can end far beyond the axis.
         ends = [max(LEFT, min(scale(end), WIDTH - RIGHT)) for end in (low, high)]
         yield _shape("rect", x=ends[0], y=y + 1, width=max(1.0, ends[1] - ends[0]), height=ROW - 2, fill=BAND)
     for value in row.values:
         yield _shape("circle", cx=scale(value), cy=middle, r=2.2, fill=DARK, fill_opacity="0.8")
-    yield _text(WIDTH - RIGHT + 6, y + 12, "–" if row.mean is None else _short(row.mean), "start")
+    yield _text(WIDTH - RIGHT + 6, y + 12, "–" if row.median is None else _short(row.median), "start")
 
 
 def _strip(row: Strip, y: float, scale: _Scale) -> Iterator[Shape]:

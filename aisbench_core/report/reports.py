@@ -85,7 +85,10 @@ class Reports:
         if len(kinds) > 1:
             listed = ", ".join(sorted(f"{region}{' (rehearsals)' if is_one else ''}" for region, is_one in kinds))
             raise _spec_error(Message("must be of one region, and either measurements or rehearsals"), listed)
-        report = report_view(reported, _sha256(reported), now, plain("nodes", language))
+        [(region, rehearsal)] = kinds
+        fingerprints = [run.cells["fingerprint"] for run in reported.runs]
+        distinctions = self._warehouse.distinctions(region, fingerprints, rehearsal=rehearsal)
+        report = report_view(reported, _sha256(reported), now, plain("nodes", language), distinctions)
         return _render(replace(report, filters=filters_text(query) if query else ""), language, full)
 
 

@@ -1,9 +1,10 @@
 """The report's first sentences: what versions differ by, what was measured, which runs do not count, and why."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from statistics import median
 
 from aisbench_core.formats import MISSING, clipped, decimal, percent, short
 from aisbench_core.messages import Message, joined, plural
@@ -31,8 +32,12 @@ _MEASURED = ("model_name", *(name for name in GROUP_KEYS if name not in _TESTED)
 _Group = list[ReportedRun]
 
 
-def sentences(reported: Reported, numbered: Sequence[NumberedRun]) -> tuple[Message, ...]:
-    """Comparisons, or what was measured where there are none; then how many runs count, and why others do not."""
+def sentences(
+    reported: Reported, numbered: Sequence[NumberedRun], distinctions: Mapping[str, str]
+) -> tuple[Message, ...]:
+    """Comparisons, or what was measured where there are none; then how many runs count, and why others do not.
+
+    `distinctions`: what distinguishes benchmark configurations, by fingerprint."""
     lines: defaultdict[tuple[object, ...], defaultdict[tuple[object, ...], _Group]]
     lines = defaultdict(lambda: defaultdict(list))
     for run in reported.runs:
@@ -43,9 +48,10 @@ def sentences(reported: Reported, numbered: Sequence[NumberedRun]) -> tuple[Mess
     single: list[Message] = []
     for key in sorted(lines, key=natural):
         groups = [lines[key][side] for side in sorted(lines[key], key=natural)]
-        pairs = list(_pairs(groups))
+        distinction = distinctions.get(groups[0][0].cells["fingerprint"], "")
+        pairs = list(_pairs(groups, distinction))
         compared += pairs
-        single += [] if pairs else [_measured(group) for group in groups]
+        single += [] if pairs else [_measured(group, distinction) for group in groups]
     compared.sort(key=lambda pair: (pair[0].ci_low <= 0 <= pair[0].ci_high, -abs(pair[0].change)))
     return (
         *_most([sentence for _, sentence in compared]),
@@ -62,21 +68,21 @@ def _most(found: Sequence[Message]) -> list[Message]:
     return [*found[:MAX_SENTENCES], *more]
 
 
-def _pairs(groups: Sequence[_Group]) -> Iterator[tuple[MeanDifference, Message]]:
+def _pairs(groups: Sequence[_Group], distinction: str) -> Iterator[tuple[MeanDifference, Message]]:
     """Each version against the one before it."""
     for before, after in pairwise(groups):
         size = difference(_throughputs(before), _throughputs(after))
         if size:
-            newer, older = _side(after, before), _side(before, after)
+            newer, older = _side(after, before, distinction), _side(before, after, distinction)
             if after[0].cells["framework"] == before[0].cells["framework"] and newer.version != older.version:
                 # The sentence's subject has named model and framework.
                 older = replace(older, version=clipped(before[0].cells["framework_version"] or MISSING, MAX_NAME))
             yield size, difference_sentence(size, newer, older)
 
 
-def _side(group: _Group, other: _Group) -> Side:
+def _side(group: _Group, other: _Group, distinction: str) -> Side:
     cells, others = group[0].cells, other[0].cells
-    version = _version(cells)
+    version = _version(cells, distinction)
     differing = [
         f"{aspect} {short(str(cells[column] or MISSING))}"
         for aspect, column in ASPECTS.items()
@@ -85,23 +91,24 @@ def _side(group: _Group, other: _Group) -> Side:
     return Side(clipped(f"{version} ({', '.join(differing)})", MAX_NAME), version, system(cells), len(group))
 
 
-def _version(cells: Cells) -> str:
-    return " ".join(clipped(part, MAX_NAME) for part in (cells["model_name"], software(cells)) if part)
+def _version(cells: Cells, distinction: str) -> str:
+    parts = (cells["model_name"], software(cells), f"({distinction})" if distinction else "")
+    return " ".join(clipped(part, MAX_NAME) for part in parts if part)
 
 
 def _throughputs(group: _Group) -> list[float]:
     return [run.cells["throughput_cluster"] for run in group]
 
 
-def _measured(group: _Group) -> Message:
+def _measured(group: _Group, distinction: str) -> Message:
     cells, found = group[0].cells, summary(_throughputs(group))
-    names = {"version": _version(cells), "system": system(cells), "unit": cells["throughput_unit"] or ""}
+    names = {"version": _version(cells, distinction), "system": system(cells), "unit": cells["throughput_unit"] or ""}
     mean = decimal(found.mean) if found else ""
     if found is None or found.ci_low is None or found.ci_high is None:
         return Message("{version} on {system}: {mean} {unit} (a single run)", mean=mean, **names)
     return Message(
-        "{version} on {system}: {mean} {unit} (95 % interval of the mean: {low}–{high}; {runs} runs)",
-        mean=mean,
+        "{version} on {system}: median {median} {unit} (95 % interval of the mean: {low}–{high}; {runs} runs)",
+        median=decimal(median(_throughputs(group))),
         low=decimal(found.ci_low),
         high=decimal(found.ci_high),
         runs=len(group),

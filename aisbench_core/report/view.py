@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from statistics import median
@@ -16,7 +16,7 @@ from aisbench_core.report.appendix import CONFIGURATION, NODES, Appendix, append
 from aisbench_core.report.cells import counts, distinct, hardware, natural, size, software
 from aisbench_core.report.summary import sentences
 from aisbench_core.statistics.summary import Summary, summary
-from aisbench_core.warehouse.answers.boards import ASPECTS
+from aisbench_core.warehouse.answers.boards import ASPECTS, named
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 from aisbench_core.warehouse.values import SeriesEvaluation
 
@@ -35,7 +35,8 @@ CURVE_COLUMNS = (*_NAMES, *_REST)
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The valid runs of one configuration, in and outside of series, and what they come to."""
+    """The valid runs of one configuration, in and outside of series, and what they come to; `missed` are below their
+    target. `distinction`: what distinguishes it from rows that look the same."""
 
     cells: Cells
     values: tuple[float, ...]
@@ -43,6 +44,8 @@ class Configuration:
     median: float
     efficiency_pct: float | None
     runs_required: int | None
+    missed: int
+    distinction: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +64,7 @@ def overview_of(statistics: Iterable[tuple[str, Sequence[Configuration]]], nodes
     for unit, rows in statistics:
         models = {row.cells["model_name"] for row in rows}
         bars = [
-            charts.GroupBar(
-                _label(row.cells, models), row.values, row.summary.mean, row.summary.ci_low, row.summary.ci_high
-            )
+            charts.GroupBar(_label(row, models, rows), row.values, row.median, row.summary.ci_low, row.summary.ci_high)
             for row in rows
         ]
         groups: list[tuple[Figure, ...]] = [
@@ -77,13 +78,20 @@ def overview_of(statistics: Iterable[tuple[str, Sequence[Configuration]]], nodes
         yield from (groups + scaling if len(bars) <= MAX_FIRST_ROWS else scaling + groups)
 
 
-def _label(cells: Cells, models: Collection[str]) -> str:
+def _label(row: Configuration, models: Collection[str], rows: Sequence[Configuration]) -> str:
     """Version and size in whole, since these distinguish most rows; names end where there is no more room."""
+    cells = row.cells
     fixed = f"{clipped(cells['framework_version'] or '', 12)} · {size(cells)} "
     model = f"{clipped(cells['model_name'] or '', 12)} " if len(models) > 1 else ""
     name, room = hardware(cells), max(6, charts.MAX_LABEL - len(model + fixed))
+    if any(other is not row and _alike(other.cells) == _alike(cells) for other in rows) and row.distinction:
+        return model + fixed + clipped(row.distinction, room)
     # Names of instance types begin alike.
     return model + fixed + (name if len(name) <= room else "…" + name[1 - room :])
+
+
+def _alike(cells: Cells) -> tuple[object, ...]:
+    return tuple(cells[name] for name in (*_NAMES, "node_count", "cards_per_node"))
 
 
 def figures_of(reported: Reported) -> Iterator[Figure]:
@@ -105,7 +113,9 @@ def figures_of(reported: Reported) -> Iterator[Figure]:
             yield Figure("chart_ranks", drawing, unit)
 
 
-def configurations_by_unit(reported: Reported) -> Iterator[tuple[str, list[Configuration]]]:
+def configurations_by_unit(
+    reported: Reported, distinctions: Mapping[str, str]
+) -> Iterator[tuple[str, list[Configuration]]]:
     """What was measured in each, over all series; node counts and versions in the order of their numbers."""
     runs: defaultdict[tuple[object, ...], list[ReportedRun]] = defaultdict(list)
     for run in reported.runs:
@@ -116,7 +126,7 @@ def configurations_by_unit(reported: Reported) -> Iterator[tuple[str, list[Confi
         rows[_configuration_key(group)].append(group)
     names = ("throughput_unit", "model_name", "flavor", "pool_id", "node_count", "framework_version")
     ordered = sorted(runs, key=lambda key: natural(runs[key][0].cells[name] for name in names))
-    found = (_configuration_of(runs[key], rows[key]) for key in ordered)
+    found = distinguished([_configuration_of(runs[key], rows[key]) for key in ordered], distinctions)
     for unit, members in groupby(found, key=lambda each: each.cells["throughput_unit"] or ""):
         yield unit, list(members)
 
@@ -128,7 +138,25 @@ def _configuration_of(runs: Sequence[ReportedRun], rows: Sequence[Cells]) -> Con
     shares = [row["efficiency_pct"] / row["median"] for row in rows if row["efficiency_pct"] and row["median"]]
     required = next((row["runs_required"] for row in rows if row["runs_required"]), None)
     efficiency = shares[0] * middle if shares else None
-    return Configuration(runs[0].cells, values, summary(values) or Summary(1, middle), middle, efficiency, required)
+    missed = sum(run.cells["converged"] is False for run in runs)
+    found = summary(values) or Summary(1, middle)
+    return Configuration(runs[0].cells, values, found, middle, efficiency, required, missed)
+
+
+def distinguished(rows: Sequence[Configuration], distinctions: Mapping[str, str]) -> Iterator[Configuration]:
+    """The rows with what distinguishes them: parameters by `distinctions`, and image, code or data as on the board."""
+    alike: defaultdict[tuple[object, ...], list[Configuration]] = defaultdict(list)
+    for row in rows:
+        alike[(*_alike(row.cells), row.cells["fingerprint"])].append(row)
+    for row in rows:
+        others = alike[(*_alike(row.cells), row.cells["fingerprint"])]
+        aspects = [
+            f"{name}={named(row.cells[column] or '')}"
+            for name, column in ASPECTS.items()
+            if len({other.cells[column] for other in others}) > 1
+        ]
+        parts = (distinctions.get(row.cells["fingerprint"], ""), *aspects)
+        yield replace(row, distinction=", ".join(filter(None, parts)))
 
 
 def _configuration_key(cells: Cells) -> tuple[object, ...]:
@@ -209,13 +237,16 @@ class ReportView:
         return any(run.cells["rehearsal"] for run in self.runs)
 
 
-def report_view(reported: Reported, data_sha256: str, written_at: datetime, nodes: str) -> ReportView:
-    """The view of these answers. `nodes`: the axis label of charts, in the report's language."""
+def report_view(
+    reported: Reported, data_sha256: str, written_at: datetime, nodes: str, distinctions: Mapping[str, str]
+) -> ReportView:
+    """The view of these answers. `nodes`: the axis label of charts, in the report's language. `distinctions`: what
+    distinguishes benchmark configurations, by fingerprint."""
     runs = reported.runs
     identification = {name: distinct(run.cells[name] for run in runs) for name in IDENTIFICATION}
     rulesets = ((run.cells["ruleset_id"], run.cells["ruleset_basis"] or "") for run in runs if run.cells["ruleset_id"])
     numbered = numbered_runs(runs)
-    statistics = tuple(configurations_by_unit(reported))
+    statistics = tuple(configurations_by_unit(reported, distinctions))
     identification["hardware"] = tuple(_hardware(runs))
     return ReportView(
         reported.report_id,
@@ -225,7 +256,7 @@ def report_view(reported: Reported, data_sha256: str, written_at: datetime, node
         identification | {"submitter": distinct(run.system.get("submitter") for run in runs)},
         tuple(dict.fromkeys(rulesets)),
         tuple(by_unit(runs)),
-        sentences(reported, numbered),
+        sentences(reported, numbered, distinctions),
         statistics,
         tuple(row for row in reported.groups if row["runs_valid"] and (row["series_id"] or row["dropped_run_ids"])),
         tuple(overview_of(statistics, nodes)),

@@ -8,6 +8,7 @@ from enum import StrEnum
 from statistics import fmean, variance
 
 from aisbench_core.statistics.student import critical, larger_spread_p, power_of_t, two_sided_p
+from aisbench_core.statistics.summary import log_interval
 
 # Of each side: a single value has no spread.
 MIN_VALUES = 2
@@ -15,9 +16,6 @@ MIN_VALUES = 2
 # Smaller samples are pooled: Welch's degrees of freedom shrink to those of the smaller side, and a drop of three
 # standard deviations in 3 runs would be detected in 25 % instead of 99 % of cases.
 MIN_WELCH_VALUES = 6
-
-# Keeps the interval finite for runs that differ by a factor of a million.
-MAX_EXPONENT = 600.0
 
 # P-value below which the smaller side is taken to have the larger variance.
 UNEQUAL_BELOW = 0.01
@@ -78,10 +76,10 @@ def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDif
     if min(base, fmean(candidate)) <= 0:
         margin = abs(critical(0.05, df) * error / base)
         return MeanDifference(change, change - margin, change + margin, p_value, test)
-    # The interval of the ratio of means is from ratio / factor to ratio * factor.
     error, df = standard_error(*([value / fmean(side) for value in side] for side in (baseline, candidate)))
-    factor = math.exp(min(critical(0.05, df) * error, MAX_EXPONENT))
-    return MeanDifference(change, (1 + change) / factor - 1, (1 + change) * factor - 1, p_value, test)
+    ratio = 1 + change
+    low, high = log_interval(ratio, ratio * critical(0.05, df) * error)
+    return MeanDifference(change, low - 1, high - 1, p_value, test)
 
 
 def _choose_test(one: Sequence[float], other: Sequence[float]) -> TTest:

@@ -165,6 +165,26 @@ def test_what_does_not_count_is_said_with_its_reason(warehouse: Warehouse) -> No
     assert "3 次运行中有 2 次有效" in chinese
 
 
+def test_rows_that_look_alike_show_what_distinguishes_them_and_scatter_is_remarked(warehouse: Warehouse) -> None:
+    wide, narrow = {"epoch_size": 90, "batch_size": 64}, {"epoch_size": 90, "batch_size": 32}
+    warehouse.rebuild(
+        [
+            *a.records([32_000, 60_000], "wide", speed_parameters=wide),
+            *a.records([9_000, 9_100, 9_500], "narrow", speed_parameters=narrow),
+        ]
+    )
+    ids = ["wide-0", "wide-1", "narrow-0", "narrow-1", "narrow-2"]
+
+    page = reports(warehouse).write(ids, ReportLanguage.EN)
+
+    [statistics] = [table for table in tables(page) if "Olympic mean" in table][:1]
+    assert "batch_size=64" in statistics
+    assert "batch_size=32" in statistics
+    assert statistics.count("scattered") == 1
+    assert "(batch_size=32) on 1 × 8 modelarts.kat1.8xlarge: median 9,100 samples/s" in page
+    assert "interval of the mean: -" not in page
+
+
 def test_a_missed_target_is_said_first_and_beside_the_accuracy(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([8000], "good"), *a.records([9000], "useless", accuracy=0.1)])
 

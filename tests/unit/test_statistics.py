@@ -11,7 +11,7 @@ from scipy import stats
 
 from aisbench_core.statistics.difference import MAX_RUNS, TARGET_POWER, Reporting, TTest, adjusted, difference, power
 from aisbench_core.statistics.steps import likeliest, steps
-from aisbench_core.statistics.summary import olympic_mean, summary
+from aisbench_core.statistics.summary import Summary, olympic_mean, prediction_interval, summary
 
 QUIET = (100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8)
 measured = st.floats(50, 150, allow_subnormal=False)
@@ -29,7 +29,7 @@ def test_a_summary_is_mean_spread_and_interval() -> None:
     found = summary(QUIET)
 
     assert found
-    low, high = stats.t.interval(0.95, len(QUIET) - 1, np.mean(QUIET), stats.sem(QUIET))
+    low, high = np.exp(stats.t.interval(0.95, len(QUIET) - 1, 0, stats.sem(QUIET) / np.mean(QUIET))) * np.mean(QUIET)
     assert found.count == 7
     assert found.mean == pytest.approx(100)
     assert [found.ci_low, found.ci_high] == pytest.approx([low, high])
@@ -149,6 +149,35 @@ def test_adjusted_p_values_are_benjamini_and_hochbergs(p_values: list[float]) ->
 
 def test_nothing_tested_is_nothing_adjusted() -> None:
     assert adjusted([]) == []
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=12))
+def test_a_mean_above_zero_has_no_end_below_it(values: list[float]) -> None:
+    found, predicted = summary(values), prediction_interval(values)
+
+    assert found
+    assert predicted
+    assert found.ci_low is not None
+    assert found.ci_high is not None
+    assert 0 < found.ci_low <= found.mean * (1 + 1e-12)
+    assert found.mean <= found.ci_high * (1 + 1e-12)
+    assert 0 < predicted[0] <= found.ci_low * (1 + 1e-12)
+
+
+def test_an_interval_around_zero_is_symmetric() -> None:
+    found = summary([-2.0, 2.0])
+
+    assert found
+    assert found.ci_low == pytest.approx(-(found.ci_high or 0))
+    assert summary([0.0, 0.0]) == Summary(2, 0.0, 0.0, None, 0.0, 0.0)
+
+
+def test_values_that_are_hardly_repeats_are_called_scattered() -> None:
+    quiet, loud = summary([99.0, 101.0]), summary([30.0, 100.0])
+
+    assert quiet
+    assert loud
+    assert (quiet.is_scattered, loud.is_scattered) == (False, True)
 
 
 # --- power ------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model import Mode, Origin
 from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, medians
 from aisbench_core.statistics.student import T95, T95_BEYOND
+from aisbench_core.statistics.summary import MAX_EXPONENT
 from aisbench_core.warehouse.answers.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
 from aisbench_core.warehouse.answers.filters import order, parameters, statistics_of
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
@@ -23,6 +24,18 @@ def t95(count: str) -> str:
     return f"(case when {count} > {len(T95) + 1} then {beyond} else list_extract({list(T95)}, {count} - 1) end)"
 
 
+def mean_interval_sql(mean: str, sd: str, count: str) -> tuple[str, str]:
+    """SQL of the ends of a mean's 95 % interval, null for fewer than two values: `statistics.summary.mean_interval`."""
+    margin = f"({t95(count)} * {sd} / sqrt({count}))"
+    factor = f"exp(least({margin} / {mean}, {MAX_EXPONENT}))"
+    return (
+        f"case when {count} < 2 then null when {mean} > 0 then {mean} / {factor} else {mean} - {margin} end",
+        f"case when {count} < 2 then null when {mean} > 0 then {mean} * {factor} else {mean} + {margin} end",
+    )
+
+
+_CI_LOW, _CI_HIGH = mean_interval_sql("mean", "sd", "runs")
+
 _DIFFERENCES = ", ".join(
     f"min({field}) over alike <> max({field}) over alike as other_{name}" for name, field in ASPECTS.items()
 )
@@ -32,9 +45,10 @@ GROUPED = f"""
     groups as (
         select *,
             sd / mean as cv,
-            case when not_known = '' then {t95("runs")} * sd / sqrt(runs) end as margin,
-            mean - coalesce(margin, 0) as low,
-            mean + coalesce(margin, 0) as high,
+            case when not_known = '' then {_CI_LOW} end as ci_low,
+            case when not_known = '' then {_CI_HIGH} end as ci_high,
+            coalesce(ci_low, mean) as low,
+            coalesce(ci_high, mean) as high,
             {_DIFFERENCES}
         from numbers where {{shown}}
         window alike as (partition by {", ".join(name for name in GROUP_KEYS if name not in ASPECTS.values())}))
@@ -77,8 +91,6 @@ _MERITS = _RATES | {column.name for column in medians()}
 _DIFFERING = [f"case when other_{name} then '{name}' end" for name in ASPECTS]
 
 FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
-    "ci_low": "mean - margin",
-    "ci_high": "mean + margin",
     "reason": "case when runs > 0 then '' else why end",
     "differs_in": f"concat_ws(';', {', '.join(_DIFFERING)})",
     # Rows whose confidence intervals overlap may be in either order, so that each has a range of ranks.

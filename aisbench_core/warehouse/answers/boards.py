@@ -8,6 +8,7 @@ from typing import Protocol
 
 from aisbench_core.messages import Hint, Message
 from aisbench_core.model import Mode, Origin
+from aisbench_core.statistics.summary import SCATTERED_CV
 from aisbench_core.warehouse.values import TargetOutcome
 
 # What may distinguish rows that look alike otherwise, and the field of a row that holds it.
@@ -100,8 +101,13 @@ class BoardRow:
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether its rank is one: a single run is a point, and the next one may be anywhere."""
-        return self.rank_from is not None and self.runs > 1
+        """Whether its rank is one: a single run is a point, and where some runs missed the target no place is sure."""
+        return self.rank_from is not None and self.runs > 1 and self.target_outcome is not TargetOutcome.PARTLY_MISSED
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether its runs scatter too much for their mean to say much."""
+        return self.cv is not None and self.cv >= SCATTERED_CV
 
     @property
     def system(self) -> str:

@@ -1,6 +1,5 @@
 """Throughput over node counts: one benchmark configuration on one system, on n nodes."""
 
-import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -13,7 +12,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Origin
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS
 from aisbench_core.statistics.amdahl import SizeRuns, amdahl
-from aisbench_core.statistics.student import critical
+from aisbench_core.statistics.summary import mean_interval
 from aisbench_core.warehouse.answers.compared import MAX_DOTS, RunDot
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
 from aisbench_core.warehouse.answers.filters import Parameters, parameters, statistics_of
@@ -159,7 +158,7 @@ def _scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]]) -> Scaling:
 def _point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:
     speed_up, ideal = row["throughput"] / base["throughput"], row["node_count"] / base["node_count"]
     runs, mean, sd = row["runs"], row["mean"], row["sd"]
-    margin = critical(0.05, runs - 1) * sd / math.sqrt(runs) if runs > 1 else None
+    low, high = mean_interval(mean, sd, runs) if runs > 1 else (None, None)
     return ScalingPoint(
         node_count=row["node_count"],
         runs=runs,
@@ -168,7 +167,7 @@ def _point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:
         efficiency=speed_up / ideal,
         ideal=ideal,
         mean=mean,
-        ci_low=None if margin is None else mean - margin,
-        ci_high=None if margin is None else mean + margin,
+        ci_low=low,
+        ci_high=high,
         dots=tuple(RunDot(**dot) for dot in row["dots"]),
     )

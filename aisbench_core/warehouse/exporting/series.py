@@ -104,9 +104,9 @@ GROUPS = {
         number("sd", "sample standard deviation; with two runs or more", RATE),
         number("cv_pct", "100 · sd / mean", "%", "100 * cv"),
         number(
-            "ci95_low", "lower end of the 95 % confidence interval of the mean (Student's t)", RATE, "mean - margin"
+            "ci95_low", "lower end of the 95 % confidence interval of the mean (Student's t, log scale)", RATE, "ci_low"
         ),
-        number("ci95_high", "its upper end", RATE, "mean + margin"),
+        number("ci95_high", "its upper end", RATE, "ci_high"),
         number("best", "the fastest valid run", RATE),
         text("best_run_id", "its id"),
         number("median_per_node", "median of the throughputs per node", RATE, "per_node"),

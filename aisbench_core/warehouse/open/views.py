@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import columns
 from aisbench_core.model.columns import BASELINE, COUNTED, FRACTION, UNIT, UTC
-from aisbench_core.warehouse.answers.board import FIELDS, GROUPED, t95
+from aisbench_core.warehouse.answers.board import FIELDS, GROUPED, mean_interval_sql
 from aisbench_core.warehouse.answers.group_statistics import CURRENT, OLYMPIC_RUNS
 from aisbench_core.warehouse.answers.scaling import LINE, POINTS
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
@@ -126,7 +126,7 @@ _SHARE = "rank_results.throughput / median(rank_results.throughput) over (partit
 _COUNTED = f"throughput_cluster) filter (where {COUNTED}"
 
 _COUNT = f"count(*) filter (where {COUNTED})"
-_MARGIN = f"{t95(_COUNT)} * stddev_samp({_COUNTED}) / sqrt({_COUNT})"
+_CI_LOW, _CI_HIGH = mean_interval_sql(f"avg({_COUNTED})", f"stddev_samp({_COUNTED})", _COUNT)
 _OLYMPIC = f"""case when {_COUNT} >= {OLYMPIC_RUNS}
     then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_COUNT} - 2) end"""
 _VALID = f"case when origin = 'launched' then {_COUNT} end"
@@ -150,10 +150,8 @@ SERIES = (
     ViewColumn(
         "cv", f"stddev_samp({_COUNTED}) / avg({_COUNTED})", FRACTION, "coefficient of variation; with 2 runs or more"
     ),
-    ViewColumn(
-        "ci_low", f"avg({_COUNTED}) - {_MARGIN}", UNIT, "lower end of the mean's 95 % interval; with 2 runs or more"
-    ),
-    ViewColumn("ci_high", f"avg({_COUNTED}) + {_MARGIN}", UNIT, "its upper end"),
+    ViewColumn("ci_low", _CI_LOW, UNIT, "lower end of the mean's 95 % interval; with 2 runs or more"),
+    ViewColumn("ci_high", _CI_HIGH, UNIT, "its upper end"),
     ViewColumn("olympic_mean", _OLYMPIC, UNIT, "mean without the fastest and the slowest; with 5 runs or more"),
     ViewColumn("first_at_utc", "min(created_at)", UTC, "launch of the first run"),
     ViewColumn("last_at_utc", "max(coalesce(ended_at, created_at))", UTC, "end of the last run"),

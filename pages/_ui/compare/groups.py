@@ -78,7 +78,7 @@ def _chart(peers: Sequence[Peers], runs: Sequence[RunRow], title: str, names: Ma
         {
             "run": names[peer.run_id],
             "version": versions[peer.run_id],
-            "low": max(0.0, peer.summary.ci_low),
+            "low": peer.summary.ci_low,
             "high": peer.summary.ci_high,
             "mean": peer.summary.mean,
         }

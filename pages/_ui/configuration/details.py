@@ -13,8 +13,8 @@ from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import layout
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import BADGES, SIGNS
-from pages._ui.leaderboard.rows import at_least_zero, run_cells, system_text
-from pages._ui.runs.target import target_text
+from pages._ui.leaderboard.rows import run_cells, system_text
+from pages._ui.runs.target import row_note, target_text
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names, selection_of
 from pages._ui.shell import charts, navigation
@@ -101,11 +101,11 @@ def _show_numbers(found: BoardRowDetails) -> None:
             label = t("board.unconfirmed", rank=label)
         column.metric(t.with_unit(label, unit) if name in RATES else label, value, border=True, help=help_text)
     if row.ci_low is not None and row.ci_high is not None:
-        low, high = number(at_least_zero(row.ci_low)), number(row.ci_high, unit)
+        low, high = number(row.ci_low), number(row.ci_high, unit)
         st.caption(t("configuration.interval", low=low, high=high))
-    if row.target_outcome.is_missed:
-        st.error(target_text(row), icon=":material/trending_down:")
-    elif row.runs:
+    if note := row_note(row):
+        st.error(note, icon=":material/trending_down:")
+    if row.runs and not row.target_outcome.is_missed:
         st.caption(target_text(row))
 
 

@@ -14,7 +14,7 @@ from aisbench_core.warehouse.answers.compared import RunDot
 from aisbench_core.warehouse.answers.histories import TrendVerdict
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.leaderboard.changes import badge_colours, change_text
-from pages._ui.leaderboard.rows import at_least_zero, rank_text, system_text
+from pages._ui.leaderboard.rows import rank_text, system_text
 from pages._ui.runs.target import row_note
 from pages._ui.shell import url
 from pages._ui.shell.errors import plain
@@ -54,7 +54,7 @@ _TITLES = {
 }
 
 # What fits into a window of 1280 pixels. `parameters` is there only where rows differ in nothing else, `change` only
-# where a row regressed or improved, `note` only where a row missed its target: titles name that.
+# where a row regressed or improved, `note` only where a row missed its target or its runs scatter.
 DEFAULT_COLUMNS = (
     *("rank", "flavor", "size", "version", "throughput", "per_card"),
     *("relation", "change", "interval", "runs", "trend", "note", "parameters"),
@@ -132,7 +132,7 @@ def interval_text(row: BoardRow) -> str:
     """The 95 % interval of its mean."""
     if row.ci_low is None:
         return MISSING
-    return " – ".join(number(end, digits=INTERVAL_DIGITS) for end in (at_least_zero(row.ci_low), row.ci_high))
+    return " – ".join(number(end, digits=INTERVAL_DIGITS) for end in (row.ci_low, row.ci_high))
 
 
 def rank_cells(rows: Sequence[BoardRow]) -> list[str]:

@@ -13,6 +13,8 @@ from pages._ui.runs.target import row_note, target_text
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name, version_scale
 from pages._ui.shell.words import t
 
+MAX_STRETCH = 1.5  # how far the axis reaches beyond the fastest run, for intervals that end there
+
 
 def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], parameters: Mapping[str, str]) -> Drawing:
     """Rows with a median, each with its 95 % interval where there is one, its single runs, and a triangle at the best.
@@ -22,7 +24,7 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], paramet
     titles = {row.latest_run_id: row_name(row, parameters.get(row.fingerprint, "")) for row in rows}
     names = _names(rows, titles)
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
-    x = alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=alt.Axis(labelBound=True))
+    x = alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=alt.Axis(labelBound=True), scale=_scale(rows))
     medians = [_bar(row, names[row.latest_run_id], titles[row.latest_run_id]) for row in rows]
     runs = [
         {"name": names[row.latest_run_id], "value": dot.throughput, "run": dot.run_id}
@@ -46,6 +48,13 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], paramet
     return alt.layer(*layers, height=len(rows) * BAR + AXIS + LEGEND)
 
 
+def _scale(rows: Sequence[BoardRow]) -> alt.Scale:
+    """Two runs that differ a lot have an interval so wide that all bars would be points: it ends with the axis."""
+    largest = max(max(row.throughput or 0.0, row.best or 0.0) for row in rows)
+    ends = max(row.ci_high or 0.0 for row in rows)
+    return alt.Scale(domainMax=MAX_STRETCH * largest, clamp=True) if ends > MAX_STRETCH * largest else alt.Scale()
+
+
 def _names(rows: Sequence[BoardRow], titles: Mapping[str, str]) -> dict[str, str]:
     """Each row's rank and title. A bar of its own needs a name of its own: rows that look alike name a run, too."""
     names: dict[str, str] = {}
@@ -62,7 +71,7 @@ def _bar(row: BoardRow, name: str, title: str) -> dict[str, Any]:
         "name": name,
         "whole": title,
         "value": row.throughput,
-        "low": None if row.ci_low is None else max(0.0, row.ci_low),  # no throughput is less
+        "low": row.ci_low,
         "high": row.ci_high,
         "version": _version(row),
         "runs": row.runs,

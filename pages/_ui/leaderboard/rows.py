@@ -7,7 +7,7 @@ from aisbench_core.formats import MISSING, duration, nodes_and_cards
 from aisbench_core.model.columns import medians
 from aisbench_core.warehouse.answers.boards import BoardRow, hardware
 from aisbench_core.warehouse.values import RunRow
-from pages._ui.runs.target import target_text
+from pages._ui.runs.target import row_note, target_text
 from pages._ui.runs.validity import reasons
 from pages._ui.shell.formats import hundredfold, rounded, when
 from pages._ui.shell.words import t
@@ -40,8 +40,9 @@ def group_cells(
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.accuracy),
         t("board.target"): target_text(row),
+        **({t("board.note"): note} if (note := row_note(row)) and row.is_scattered else {}),
         **median_cells(row),
-        t("board.low", unit=unit): rounded(at_least_zero(row.ci_low)),
+        t("board.low", unit=unit): rounded(row.ci_low),
         t("board.high", unit=unit): rounded(row.ci_high),
         t("board.best", unit=unit): rounded(row.best),
         t("board.origin"): t(f"origin.{row.origin}"),
@@ -93,11 +94,6 @@ def run_cells(row: RunRow, unit: str) -> dict[str, Any]:
         t("board.by"): row.created_by,
         t("board.launched"): when(row.created_at, "%Y-%m-%d %H:%M"),
     }
-
-
-def at_least_zero(low: float | None) -> float | None:
-    """The lower end of an interval of a throughput: of two runs that differ a lot, it would be negative."""
-    return None if low is None else max(0.0, low)
 
 
 def own_unit(row: BoardRow | RunRow, unit: str) -> dict[str, str]:

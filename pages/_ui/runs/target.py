@@ -18,7 +18,9 @@ def target_text(row: BoardRow | RunRow) -> str:
 
 def row_note(row: BoardRow) -> str:
     """What must not be overlooked beside the numbers of a row; empty where there is nothing."""
-    return target_text(row) if row.target_outcome.is_missed else ""
+    notes = [target_text(row)] if row.target_outcome.is_missed else []
+    notes += [t("board.scattered", cv=percent(row.cv))] if row.is_scattered else []
+    return "; ".join(notes)
 
 
 def peers_text(run: RunRow, peers: Peers) -> str:
