@@ -1,7 +1,9 @@
 """Which files of this machine a spec may name: launching uploads them, and the job can print them."""
 
+import errno
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aisbench_core.access.permissions import has_role
@@ -34,17 +36,51 @@ def _closed(field: str) -> Message:
     return Message("{field} names files on the server, which only an admin may use", field=field)
 
 
-def require_no_way_out(files: Iterable[Path], code_folders: Sequence[Path]) -> None:
-    """Raise ConfigError if one of these files is named in a folder whose code people change, and lies elsewhere.
+def code_folder_of(file: Path, code_folders: Sequence[Path]) -> Path | None:
+    """The folder whose code people change in which this file is named; None for other files."""
+    return next((folder for folder in code_folders if _is_named_in(file, folder)), None)
 
-    Checked when the files are read: whoever may write there could set a link after the launch."""
-    for file in files:
-        for folder in code_folders:
-            if _is_named_in(file, folder) and not _lies_in(file, folder):
-                raise ConfigError(
-                    Message("the code has a link that leads out of {folder}: {file}", folder=folder, file=file),
-                    Message("copy the file into the code"),
-                )
+
+def open_within(file: Path, folder: Path) -> int:
+    """A descriptor of a file that lies in the folder, for reading.
+
+    It is opened directory by directory and without following links: whoever may write there could set one after any
+    check of the path. Raises ConfigError if the file lies elsewhere or is none, and OSError."""
+    root, target = folder.resolve(), file.resolve()
+    if not target.is_relative_to(root):
+        raise ConfigError(
+            Message("the code has a link that leads out of {folder}: {file}", folder=folder, file=file),
+            Message("copy the file into the code"),
+        )
+    try:
+        handle = _open_below(root, target.relative_to(root).parts)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise _replaced(file) from error
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise _replaced(file)
+    return handle
+
+
+def _open_below(root: Path, parts: Sequence[str]) -> int:
+    handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for part in parts:
+        try:
+            # A named pipe would wait for somebody who writes.
+            inner = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle)
+        finally:
+            os.close(handle)
+        handle = inner
+    return handle
+
+
+def _replaced(file: Path) -> ConfigError:
+    return ConfigError(
+        Message("the code was changed while it was read: {file} is no file any more", file=file),
+        Message("launch it again, and do not edit the code meanwhile"),
+    )
 
 
 def _is_open(file: Path, open_folders: Sequence[Path]) -> bool:

@@ -3,13 +3,14 @@
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from aisbench_core.access.server_files import require_no_way_out
+from aisbench_core.access.server_files import code_folder_of, open_within
 from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.code_folder import NEVER_UPLOADED
 from aisbench_core.authoring.workloads import Workload
@@ -27,19 +28,41 @@ REMEMBERED = 20_000
 # A file changed later than this many seconds ago is read again: some file systems would tell no second change.
 SETTLED_S = 2.0
 
+# Files of a code folder that are open at once while they are sent; a process may have 1,024.
+OPEN_AT_ONCE = 100
+
+# By its descriptor, a file is opened again whatever its path leads to by now; Linux alone has that.
+_DESCRIPTORS = Path("/proc/self/fd")
+
 # Bytes from which a file is kept once for all code, because sending it again costs minutes and copying it does not.
 LARGE = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """One file of the code: its path below the code directory, its local path, size in bytes, hashes in hex."""
+    """One file of the code: its path below the code directory, its local path, size in bytes, hashes in hex.
+
+    `within`: the folder in which people may change it, and out of which it must not lead; None for other files."""
 
     name: str
     source: Path
     size: int
     md5: str
     sha256: str
+    within: Path | None = None
+
+    @contextmanager
+    def readable(self) -> Iterator[Path]:
+        """A path under which the file can be read, and nothing that it is replaced by. Raises ConfigError."""
+        if self.within is None or not _DESCRIPTORS.is_dir():
+            yield self.source
+            return
+        with _errors_named():
+            handle = open_within(self.source, self.within)
+        try:
+            yield _DESCRIPTORS / str(handle)
+        finally:
+            os.close(handle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +88,18 @@ def read_code(
     `beside`: additional files by their path below the code directory; they replace files of the same path.
     `code_folders`: no link leads out of them."""
     folder = Path(spec.code_dir).expanduser()
-    try:
+    with _errors_named():
         sources = dict(_sources(folder))
         for module in workload.reporter_files:
             sources.setdefault(module.name, module)
         sources |= beside
-        require_no_way_out(sources.values(), code_folders)
-        return CodeManifest(tuple(_code_file(name, source) for name, source in sorted(sources.items())))
+        return CodeManifest(tuple(_code_file(name, source, code_folders) for name, source in sorted(sources.items())))
+
+
+@contextmanager
+def _errors_named() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise ConfigError(
             Message("the code cannot be read: {file}: {why}", file=error.filename, why=error.strerror)
@@ -108,25 +136,38 @@ def _refuse(error: OSError) -> None:
     raise error
 
 
-def _code_file(name: str, source: Path) -> CodeFile:
-    facts = source.stat()
-    age = time.time() - max(facts.st_mtime, facts.st_ctime)
-    hashes = _hashes if age > SETTLED_S else _hashes.__wrapped__
-    state = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
-    size, md5, sha256 = hashes(str(source), state)
-    return CodeFile(name, source, size, md5, sha256)
+@dataclass(frozen=True, slots=True)
+class _OpenFile:
+    """A file that was opened: its path and state (device, inode, size, times in ns), which tell its content."""
+
+    source: Path
+    state: tuple[int, ...]
+    handle: int = field(compare=False)
+
+
+def _code_file(name: str, source: Path, code_folders: Sequence[Path]) -> CodeFile:
+    within = code_folder_of(source, code_folders)
+    handle = open_within(source, within) if within else os.open(source, os.O_RDONLY)
+    try:
+        facts = os.fstat(handle)
+        age = time.time() - max(facts.st_mtime, facts.st_ctime)
+        hashes = _hashes if age > SETTLED_S else _hashes.__wrapped__
+        state = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+        size, md5, sha256 = hashes(_OpenFile(source, state, handle))
+    finally:
+        os.close(handle)
+    return CodeFile(name, source, size, md5, sha256, within)
 
 
 @lru_cache(REMEMBERED)
-def _hashes(source: str, _state: tuple[int, ...]) -> tuple[int, str, str]:
-    """Size in bytes, MD5 and SHA-256 in hex of a file that is in this state (device, inode, size, times in ns)."""
+def _hashes(opened: _OpenFile) -> tuple[int, str, str]:
+    """Size in bytes, MD5 and SHA-256 in hex."""
     md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()  # MD5: OBS answers with it
     size = 0
-    with Path(source).open("rb") as file:
-        while block := file.read(BLOCK):
-            md5.update(block)
-            sha256.update(block)
-            size += len(block)
+    while block := os.read(opened.handle, BLOCK):
+        md5.update(block)
+        sha256.update(block)
+        size += len(block)
     return size, md5.hexdigest(), sha256.hexdigest()
 
 
@@ -145,16 +186,18 @@ def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str
     }
     sent = [file for file in missing if file.name not in large or not _is_equal(file, objects.head(large[file.name]))]
     copied = len(missing) - len(sent)
-    objects.put_many(
-        [(large.get(file.name, directory + file.name), file.source) for file in sent],
-        lambda done, _: on_progress(there + copied + done, len(code.files)),
+    _send(
+        objects,
+        [(large.get(file.name, directory + file.name), file) for file in sent],
+        lambda done: on_progress(there + copied + done, len(code.files)),
     )
     for file in missing:
         if file.name in large:
             try:
                 objects.copy(large[file.name], directory + file.name)
             except CloudRejected:  # an OBS that refuses to copy
-                objects.put(directory + file.name, file.source)
+                with file.readable() as source:
+                    objects.put(directory + file.name, source)
     lost = _missing(objects, code, directory)
     if lost:
         raise CloudUnavailable(
@@ -168,6 +211,19 @@ def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str
             hint=Message("it is tried again; do not edit the code while it is uploaded"),
         )
     return len(missing)
+
+
+def _send(objects: ObjectStore, files: Sequence[tuple[str, CodeFile]], on_sent: Callable[[int], None]) -> None:
+    for first in range(0, len(files), OPEN_AT_ONCE):
+        _send_open(objects, files[first : first + OPEN_AT_ONCE], first, on_sent)
+
+
+def _send_open(
+    objects: ObjectStore, files: Sequence[tuple[str, CodeFile]], first: int, on_sent: Callable[[int], None]
+) -> None:
+    with ExitStack() as opened:
+        pairs = [(path, opened.enter_context(file.readable())) for path, file in files]
+        objects.put_many(pairs, lambda done, _: on_sent(first + done))
 
 
 def _missing(objects: ObjectStore, code: CodeManifest, directory: str) -> list[CodeFile]:

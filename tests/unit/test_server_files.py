@@ -1,17 +1,21 @@
 """Whoever is no admin launches with code and packages of the open folders only."""
 
+import os
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.access.server_files import require_open_files
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.cloud.ports import OnProgress
 from aisbench_core.errors import ConfigError, NotAllowed, SpecError
 from aisbench_core.model import Actor, Role, RunSpec, SeriesPlan, WayIn
-from aisbench_core.running.code import read_code
+from aisbench_core.running.code import read_code, upload
 from aisbench_core.settings import HOME, Settings, load_settings
 from aisbench_core.wiring import open_core
+from tests.memory_store import MemoryStore
 
 ENGINEER = Actor("bob", frozenset({Role.ENGINEER}), WayIn.CONSOLE)
 ADMIN = Actor("ann", frozenset({Role.ADMIN}), WayIn.CONSOLE)
@@ -74,6 +78,88 @@ def test_no_link_in_shared_code_leads_out_of_it_even_for_an_admin(tmp_path: Path
     (code / "net").symlink_to(tmp_path)  # the folder itself, after the launch
     with pytest.raises(ConfigError, match="leads out"):
         read_code(spec(code / "net"), workload, {}, [code])
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """Code that people may change, beside a secret of the server."""
+    code = tmp_path / "code"
+    (code / "net").mkdir(parents=True)
+    (code / "net" / "train.py").write_text("print()", "utf-8")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "train.py").write_text("secret", "utf-8")
+    return code
+
+
+def swap_file(code: Path) -> None:
+    (code / "net" / "train.py").unlink()
+    (code / "net" / "train.py").symlink_to(code.parent / "elsewhere" / "train.py")
+
+
+def swap_folder(code: Path) -> None:
+    (code / "net").rename(code / "before")
+    (code / "net").symlink_to(code.parent / "elsewhere")
+
+
+def swap_for_pipe(code: Path) -> None:
+    (code / "net" / "train.py").unlink()
+    os.mkfifo(code / "net" / "train.py")
+
+
+SWAPS = (swap_file, swap_folder, swap_for_pipe)
+WORKLOAD = Workloads(HOME / "workloads").get("quickstart_digits")
+
+
+@pytest.mark.parametrize("swap", SWAPS)
+def test_what_is_swapped_in_after_the_check_is_not_read(
+    shared: Path, swap: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = os.open
+
+    def swap_first(path: str | Path, flags: int, *rest: int, dir_fd: int | None = None) -> int:
+        if Path(path) == shared:  # the path was checked, and the file is opened from here on
+            monkeypatch.undo()
+            swap(shared)
+        return opened(path, flags, *rest, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", swap_first)
+
+    with pytest.raises(ConfigError, match=r"changed while it was read: .*train\.py is no file any more"):
+        read_code(spec(shared / "net"), WORKLOAD, {}, [shared])
+
+
+@pytest.mark.parametrize("swap", SWAPS)
+def test_what_is_swapped_in_after_the_code_was_read_is_not_sent(shared: Path, swap: Callable[[Path], None]) -> None:
+    code, store = read_code(spec(shared / "net"), WORKLOAD, {}, [shared]), MemoryStore({})
+
+    swap(shared)
+
+    with pytest.raises(ConfigError, match=r"leads out of|is no file any more"):
+        upload(store, code, "/bench/code/", "/bench/files/", lambda *_: None)
+    assert b"secret" not in store.contents.values()
+
+
+class SwappingStore(MemoryStore):
+    """Somebody swaps a file when it is about to be sent."""
+
+    def __init__(self, swap: Callable[[], None]) -> None:
+        super().__init__({})
+        self._swap = swap
+
+    def put_many(self, pairs: Sequence[tuple[str, Path]], on_progress: OnProgress) -> None:
+        self._swap()
+        super().put_many(pairs, on_progress)
+
+
+@pytest.mark.parametrize("swap", SWAPS)
+def test_what_is_swapped_in_while_the_code_is_sent_is_not_sent_either(
+    shared: Path, swap: Callable[[Path], None]
+) -> None:
+    code, store = read_code(spec(shared / "net"), WORKLOAD, {}, [shared]), SwappingStore(lambda: swap(shared))
+
+    upload(store, code, "/bench/code/", "/bench/files/", lambda *_: None)
+
+    assert store.contents["/bench/code/train.py"] == b"print()"
 
 
 @pytest.mark.parametrize(
