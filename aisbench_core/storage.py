@@ -1,6 +1,7 @@
 """The warehouse of the settings, and its maintenance."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from aisbench_core.cloud.addresses import proxy_for, split
 from aisbench_core.credentials import find_credentials, find_password
 from aisbench_core.errors import ConfigError, ResultError
 from aisbench_core.messages import Message
-from aisbench_core.model import Actor
+from aisbench_core.model import Actor, RunRecord
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.running.stores.address import LedgerAddress, ledger_address
+from aisbench_core.seals.comparing import Recording, SealComparing, SealedRuns, never_recorded
+from aisbench_core.seals.service import Seals
 from aisbench_core.settings import Settings, load_profile
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store import Compacted, Progress, no_progress
@@ -24,10 +27,58 @@ from aisbench_core.warehouse.store.warehouse_file import forget_log
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """The number of runs stored, and the errors of those whose files could not be read."""
+    """The number of runs stored, and the errors of those that were not, because their files cannot be read or believed.
+
+    What the warehouse holds of these stays."""
 
     runs: int
     unread: tuple[ResultError, ...] = ()
+
+
+UNSEALED = Message(
+    "restore its folder from a backup; if the folder is right: `aisbench warehouse rebuild --believe-folders`"
+)
+
+
+@dataclass(slots=True)
+class _Vetting:
+    """Which records of folders are believed. `refuse` is called for the others, with the run and the error; `unproven`
+    gets the runs that are believed although they have no seal, `active` those that their follower records."""
+
+    sealed: SealedRuns
+    warehouse: Warehouse
+    refuse: Callable[[str, ResultError], None]
+    believe: bool = False
+    whole: bool = False
+    unproven: set[str] = field(default_factory=set)
+    active: set[str] = field(default_factory=set)
+
+    def believed(self, records: Iterable[RunRecord]) -> Iterator[RunRecord]:
+        """The records that are believed; in the end, runs whose folder is gone are refused, too."""
+        for record in records:
+            run_id = record.run.run_id
+            comparison = self.sealed.compare(record, whole=self.whole)
+            if comparison.recording is Recording.ACTIVE:
+                self.active.add(run_id)
+            elif error := comparison.error or self._without_seal(record, comparison.recording):
+                self.refuse(run_id, error)
+            else:
+                yield record
+        for run_id, error in self.sealed.missing():  # only now, because folders are fetched with their records
+            self.refuse(run_id, error)
+
+    def _without_seal(self, record: RunRecord, recording: Recording) -> ResultError | None:
+        """Why a record must not be believed whose folder has no seal; None if it may, or has one."""
+        if recording is Recording.SEALED:
+            return None
+        self.unproven.add(record.run.run_id)
+        holds = None if self.believe else self.warehouse.holds(record)
+        if self.believe or holds or (holds is None and recording is Recording.BEFORE_SEALS):
+            return None
+        self.unproven.discard(record.run.run_id)
+        if holds is False:
+            return ResultError(Message("its folder says something else than the warehouse"), UNSEALED)
+        return never_recorded()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +89,39 @@ class Storage:
     warehouse: Warehouse
     files: RunFiles
     series: SeriesFiles
+    seals: Seals
+    comparing: SealComparing
 
     @permitted
-    def rebuild(self, actor: Actor) -> Rebuilt:
+    def rebuild(self, actor: Actor, *, believe: bool = False) -> Rebuilt:
         """Store all runs of this machine, and the plans of all series, again.
 
         Other runs are removed from a warehouse file, but not from a team's warehouse. Runs that were merged from other
-        warehouses are restored. Stored data of runs whose folder is damaged stays."""
-        log_change(actor, "rebuild of the warehouse")
-        unread: dict[str, ResultError] = {}
+        warehouses are restored. Stored data of runs whose folder is damaged, missing, or not as it was recorded stays.
+        `believe`: store and seal also folders without a seal, whatever ledger and warehouse say of them."""
+        log_change(actor, f"rebuild of the warehouse{' from folders without a seal, too' * believe}")
+        with self.comparing.opened() as sealed:
+            unread: dict[str, ResultError] = {}
+            vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, believe=believe)
+            count = self._rebuild(vetting, unread)
+            is_damaged = sealed.is_damaged
+        if believe and not is_damaged:
+            self.seals.seal_recorded(sorted(vetting.unproven), actor)
+        return Rebuilt(count, tuple(unread.values()))
+
+    def _rebuild(self, vetting: "_Vetting", unread: dict[str, ResultError]) -> int:
         if not self.settings.has_team_warehouse:
             forget_log(self.settings.warehouse_path)
         self.warehouse.series.keep(list(self.series.all(unread.__setitem__)))
         imported = self.settings.merged_dir
-        records = self.files.records(unread.__setitem__)
+        records = vetting.believed(self.files.records(unread.__setitem__))
         if self.settings.has_team_warehouse:
             count = self.warehouse.record_many(records)
         else:
-            count = self.warehouse.rebuild(records, chain(self.warehouse.merging.claims(imported), unread))
+            keep = chain(self.warehouse.merging.claims(imported), unread, vetting.active)
+            count = self.warehouse.rebuild(records, keep)
         self.warehouse.merging.restore(imported)
-        return Rebuilt(count, tuple(unread.values()))
+        return count
 
     @permitted
     def move(self, to: str, data: str, on_progress: Progress, actor: Actor) -> Moved:
@@ -74,16 +138,27 @@ class Storage:
         return self.warehouse.move_to(Warehouse(location), on_progress)
 
     @permitted
-    def check(self, actor: Actor, *, mend: bool = False, on_progress: Progress = no_progress) -> IntegrityReport:
-        """Recompute everything, and compare it with the records in this machine's run folders; lists damaged folders.
+    def check(
+        self, actor: Actor, *, mend: bool = False, seal: bool = False, on_progress: Progress = no_progress
+    ) -> IntegrityReport:
+        """Recompute everything, and compare it with this machine's run folders, their seals and the ledger.
 
-        `mend`: first recompute the group statistics. `on_progress` gets the numbers of checked and of all runs."""
-        if mend:
-            log_change(actor, "repair of the warehouse")
-        unread: dict[str, ResultError] = {}
-        report = self.warehouse.check(self.files.records(unread.__setitem__), mend=mend, on_progress=on_progress)
+        `mend`: first recompute the group statistics. `seal`: seal folders without a seal that agree with the warehouse
+        and the ledger. `on_progress` gets the numbers of checked and of all runs."""
+        if mend or seal:
+            log_change(actor, "repair of the warehouse" if mend else "sealing of run folders")
+        with self.comparing.opened() as sealed:
+            unread: dict[str, ResultError] = {}
+            vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, whole=True)
+            records = vetting.believed(self.files.records(unread.__setitem__))
+            report = self.warehouse.check(records, mend=mend, on_progress=on_progress)
         damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
-        return replace(report, damages=(*report.damages, *damages))
+        report = replace(report, damages=(*report.damages, *damages))
+        damaged = {damage.where.rpartition("run ")[2] for damage in report.damages}
+        unsealed = sorted(vetting.unproven - damaged)
+        if seal:
+            self.seals.seal_recorded(unsealed, actor)
+        return replace(report, unsealed=0 if seal else len(unsealed))
 
     @permitted
     def compact(self, actor: Actor) -> Compacted:

@@ -66,6 +66,8 @@ from aisbench_core.running.run_files import RunFiles, SeriesFiles
 from aisbench_core.running.runs import Launches, Runs
 from aisbench_core.schedules.launching import ScheduledLaunches
 from aisbench_core.schedules.service import ScheduleService
+from aisbench_core.seals.comparing import SealComparing
+from aisbench_core.seals.service import Seals
 from aisbench_core.series.service import SeriesService
 from aisbench_core.settings import Profile, Settings, load_profile, load_settings
 from aisbench_core.storage import Storage, ledger_location, warehouse_location
@@ -113,6 +115,7 @@ class Core:
         self.folders = folders = run_folders(settings, ledger, interactive)
         check_folders = folders.check if folders.are_published else None
         check_warehouse = warehouse.revision if settings.has_team_warehouse else None
+        seals = Seals(ledger, folders, self.audit, clock)
         self.health = HealthChecks(settings, interactive, ledger, clock, check_folders, check_warehouse)
         self.doctor = Doctor(
             settings,
@@ -126,11 +129,21 @@ class Core:
         self.software = SoftwarePackages(settings.software_dir)
         secrets = JobSecrets(settings)
         self.preflight = preflight = Preflight(settings, workloads, regions, secrets, interactive, ledger.find)
-        self.systems = Systems(settings, ledger, folders, warehouse.record, clock)
+        self.systems = Systems(settings, ledger, folders, warehouse.record, seals, clock)
         launches = Launches(settings.data_dir / "launching", folders, ledger.has)
         code = LaunchedCode(settings, folders, workloads, connect)
         self.runs = runs = Runs(
-            settings, ledger, folders, workloads, regions, launches, preflight, self.systems.take_over, code.send, clock
+            settings,
+            ledger,
+            folders,
+            workloads,
+            regions,
+            launches,
+            preflight,
+            self.systems.take_over,
+            code.send,
+            seals.seal_launched,
+            clock,
         )
         budgets = BudgetLedger(ledger)
         self.budgets = Budgets(budgets, clock)
@@ -142,7 +155,7 @@ class Core:
         self.snapshots = RunSnapshots(self.files, overviews, clock)
         self.causes = Causes(folders, ledger, self.watches, workloads)
         self.logs = RunLogs(self.files.log_files)
-        self.cleaning = Cleaning(settings, ledger, folders, interactive, warehouse.record, clock)
+        self.cleaning = Cleaning(settings, ledger, folders, interactive, warehouse.record, seals, clock)
         plans = SeriesFiles(settings.series_dir, SeriesLedger(ledger).all if folders.are_published else tuple)
         self.series = SeriesService(
             ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs,
@@ -153,7 +166,7 @@ class Core:
         self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, run_folders(settings, ledger, connect),
-            secrets, connect, self.series.record,
+            secrets, connect, self.series.record, seals.require_launched, seals.seal_recorded,
             self.series.admission, ScheduledLaunches(schedules, self.series, self.schedules, clock).tick,
             BudgetAlerts(ledger, budgets, clock).tick,
             self.notifications.tick, AscendFd(settings.ascend_fd_venv).diagnose, self.slow_share, clock,
@@ -161,12 +174,16 @@ class Core:
         self.annotations = AnnotationService(settings, ledger, folders, warehouse, clock)
         self.run_names = RunNames(workloads, self.annotations)
         self.reader = reader(warehouse.location)
-        self.storage = Storage(settings, warehouse, self.files, plans)
+        are_all_here = folders.are_published or not settings.has_team_ledger
+        comparing = SealComparing(ledger, folders, self._rehearses, are_all_here)
+        self.storage = Storage(settings, warehouse, self.files, plans, seals, comparing)
         self.backups = Backups(settings, ledger, warehouse, clock)
         self.ledger_copies = LedgerCopies(settings, clock)
         self.folder_publishing = FolderPublishing(folders)
         self.rulesets = Rulesets(settings.rulesets_dir)
-        self.imports = ResultImport(settings, folders, warehouse, workloads, regions, connect, self.operations, clock)
+        self.imports = ResultImport(
+            settings, folders, warehouse, workloads, regions, connect, self.operations, seals, clock
+        )
         self.clones = Clones(ledger, warehouse, workloads)
         self.reproductions = Reproductions(
             settings, ledger, warehouse, workloads, regions, self.systems, self.clones, runs
@@ -182,6 +199,13 @@ class Core:
         if not regions:
             raise ConfigError(Message("no results yet, and no profile with a region"), Message("use --region"))
         return regions[0].region
+
+    def _rehearses(self, profile: str) -> bool | None:
+        """Whether a profile is that of a sandbox; None if it cannot be read."""
+        try:
+            return self.regions.profile(profile).rehearsal
+        except AisbenchError:
+            return None
 
     def slow_share(self) -> float | None:
         """The share of the median card below which the ruleset calls a card a straggler; None: it has no such rule."""

@@ -172,12 +172,16 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
             for name in ("progress", "report", "reproducing", "rulesets", "run_names", "running", "series", "storage")
         ),
         *(f"aisbench_core.{name}" for name in ("region_files", "region_resources", "regions", "schedules")),
-        *(f"aisbench_core.{name}" for name in ("system", "tokens", "upstream", "warehouse")),
+        *(f"aisbench_core.{name}" for name in ("seals", "system", "tokens", "upstream", "warehouse")),
         *BELOW,
+    ),
+    "aisbench_core/seals": (
+        *(f"aisbench_core.running.{name}" for name in ("ledger", "publishing", "stores")),
+        *("aisbench_core.accounts.audit", "aisbench_core.seals", *BELOW),
     ),
     "aisbench_core/storage.py": (
         *("aisbench_core.cloud.addresses", "aisbench_core.running.run_files", "aisbench_core.running.stores.address"),
-        *("aisbench_core.warehouse", *BELOW),
+        *("aisbench_core.seals", "aisbench_core.warehouse", *BELOW),
     ),
     "aisbench_core/series": (
         *("aisbench_core.authoring", "aisbench_core.job_secrets", "aisbench_core.regions", "aisbench_core.results"),
@@ -192,10 +196,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/system": (
-        "aisbench_core.upstream.configs",
-        "aisbench_core.results",
-        "aisbench_core.running",
-        "aisbench_core.system",
+        *(f"aisbench_core.{name}" for name in ("results", "running", "seals", "system", "upstream.configs")),
         *BELOW,
     ),
     "aisbench_core/reproducing": (
@@ -205,8 +206,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/diagnosing": (
         *("aisbench_core.authoring.workloads", "aisbench_core.diagnosing", "aisbench_core.liveness"),
-        *("aisbench_core.preflight.fixes", "aisbench_core.running"),
-        *BELOW,
+        *("aisbench_core.preflight.fixes", "aisbench_core.running", *BELOW),
     ),
     "aisbench_core/backups": (
         *("aisbench_core.accounts", "aisbench_core.backups", "aisbench_core.warehouse"),
@@ -215,7 +215,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
     "aisbench_core/cleaning": (
         *("aisbench_core.cleaning", "aisbench_core.cloud.ports", "aisbench_core.results", "aisbench_core.running"),
-        *BELOW,
+        *("aisbench_core.seals", *BELOW),
     ),
     "aisbench_core/notifications": (
         *("aisbench_core.notifications", "aisbench_core.report.sentences"),
@@ -304,7 +304,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/importing": (
         "aisbench_core.authoring.workloads",
         "aisbench_core.cloud.ports",
-        *(f"aisbench_core.{name}" for name in ("importing", "regions", "results", "warehouse")),
+        *(f"aisbench_core.{name}" for name in ("importing", "regions", "results", "seals", "warehouse")),
         *(f"aisbench_core.running.{name}" for name in ("publishing", "run_paths", "steps")),
         *("aisbench_core.mlflow", "aisbench_core.upstream.configs.contents"),
         *BELOW,

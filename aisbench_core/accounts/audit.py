@@ -33,7 +33,9 @@ class AuditCut(AuditChanged):
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery:
-    """Filters; empty ones let everything through. `change` and `object` are matched by their beginning."""
+    """Filters; empty ones let everything through. `change` and `object` are matched by their beginning.
+
+    `excluded`: changes that begin so are left out."""
 
     who: str = ""
     change: str = ""
@@ -42,6 +44,7 @@ class AuditQuery:
     outcome: str = ""
     since: datetime | None = None
     until: datetime | None = None
+    excluded: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,34 +72,27 @@ class Audit:
         self._remove_old()
         with self._ledger.transaction() as con:
             head = self.append(con, [act])
-        self.remember(head)
+        self.store_head(head)
 
-    def append(self, con: LedgerConnection, acts: Sequence[Act]) -> AuditHead | None:
-        """Append entries within a transaction; returns the head for `remember`, which is called after it.
+    def append(self, con: LedgerConnection, acts: Sequence[Act]) -> AuditHead:
+        """Append entries, one at least, within a transaction; returns the newest, for `store_head` after it."""
+        *_, head = [_append(con, act, self._clock()) for act in acts]
+        return head
 
-        None if the audit lacks the head that is noted: it stays noted, so that verifying finds what is missing."""
-        gap: AisbenchError | None
+    def store_head(self, head: AuditHead) -> None:
+        """Note the newest entry outside of the ledger, unless the audit lacks what is noted there: that stays then, so
+        that verifying finds it. An error is logged: an older head is no false alarm."""
         try:
             noted = self._heads.read()
-            gap = self._gap(con, noted) if noted else None
-        except AisbenchError as error:
-            gap = error
-        last = None
-        for act in acts:
-            last = _append(con, act, self._clock())
-        if gap:
-            LOG.error("%s", gap)
-            return None
-        return last
-
-    def remember(self, head: AuditHead | None) -> None:
-        """Note the newest entry outside of the ledger. An error is logged: an older head is no false alarm."""
-        if head is None:
-            return
-        try:
-            self._heads.write(head)
+            if noted:
+                with self._ledger.connection() as con:
+                    gap = self._gap(con, noted)
+                if gap:
+                    raise gap
+            if noted is None or noted.number < head.number:
+                self._heads.write(head)
         except (AisbenchError, OSError) as error:
-            LOG.warning("the newest entry of the audit was not noted: %s", error)
+            LOG.error("the newest entry of the audit was not noted: %s", error)  # noqa: TRY400  # ours need no traceback
 
     @permitted
     def entries(self, query: AuditQuery, actor: Actor, limit: int = 50, offset: int = 0) -> list[AuditEntry]:  # noqa: ARG002  # the guard's
@@ -124,7 +120,7 @@ class Audit:
                     raise gap
             newest = newest_entry(con)
         if newest and (seen is None or seen.number < newest.number):
-            self.remember(newest)
+            self.store_head(newest)
         return check
 
     def _gap(self, con: LedgerConnection, head: AuditHead) -> AuditCut | None:
@@ -267,6 +263,7 @@ def _filter(query: AuditQuery) -> tuple[str, list[object]]:
     begins = {"change": query.change, "object": query.object}
     parts: list[tuple[str, object]] = [(f"{name} = ?", value) for name, value in equal.items() if value]
     parts += [(f"substr({name}, 1, {len(value)}) = ?", value) for name, value in begins.items() if value]
+    parts += [(f"substr(change, 1, {len(query.excluded)}) <> ?", query.excluded)] if query.excluded else []
     times = (("at >= ?", query.since), ("at < ?", query.until))
     parts += [(sql, as_text(time)) for sql, time in times if time]
     return " and ".join(sql for sql, _ in parts) or "1 = 1", [value for _, value in parts]

@@ -20,6 +20,7 @@ from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import RECORD_FILES, FolderPart
 from aisbench_core.running.removals import read_removals, write_removals
 from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.seals.service import Seals
 from aisbench_core.settings import Settings
 
 PAGE = 500
@@ -37,6 +38,7 @@ class Cleaning:
     run_folders: RunFolders
     interactive: Connect
     record: Callable[[RunRecord], None]
+    seals: Seals
     clock: Clock
 
     def plan(self, run_id: str, parts: Collection[RunPart] = tuple(RunPart)) -> CleaningPlan:
@@ -69,16 +71,17 @@ class Cleaning:
         """Remove what a plan names, in its order; after an interruption, plan and clean again.
 
         `on_progress`: objects done and planned. Raises SpecError for what must stay, StaleRun if more is there than the
-        plan says, ReadOnlyFolder and CloudError."""
+        plan says, ResultError if the record was changed by something else, ReadOnlyFolder and CloudError."""
         require_writable(self.settings.data_dir)
         run = self.ledger.get(plan.run_id)
         self._check(run, plan)
         done = []
-        for item in plan.items:
-            # StaleRun if it is collected again since it was checked; and that is refused from here on.
-            run = self.ledger.advance(run, run)
-            done.append(self._remove(run, item, actor, on_progress))
-        self._add_to_record(run)
+        with self.seals.changing(run.run_id, RECORD_FILES, actor):
+            for item in plan.items:
+                # StaleRun if it is collected again since it was checked; and that is refused from here on.
+                run = self.ledger.advance(run, run)
+                done.append(self._remove(run, item, actor, on_progress))
+            self._add_to_record(run)
         return done
 
     def _part(self, run: Run, part: RunPart, parts: Collection[RunPart]) -> CleaningPlan:
@@ -166,6 +169,7 @@ class Cleaning:
     def _remove(self, run: Run, item: RemovalItem, actor: Actor, on_progress: OnProgress) -> Removal:
         begun = self._begin(run, item, actor)
         if item.part is RunPart.FOLDER:
+            self.seals.remove_files(run.run_id, folders.is_removable, actor)
             folders.empty(self._folder(run.run_id))
             self.run_folders.remove(run.run_id, self.run_folders.removable(run.run_id, folders.is_removable).keys())
         else:

@@ -29,19 +29,27 @@ warehouse = Group("warehouse", help="Maintain the results warehouse.")
 
 
 @warehouse.command()
+@click.option(
+    "--believe-folders",
+    "believe",
+    is_flag=True,
+    help="Also store folders without a seal, such as those of an old data folder, or after the ledger was lost. Their"
+    " results are then believed as they are, whoever wrote them, and sealed.",
+)
 @click.pass_context
-def rebuild(ctx: click.Context) -> None:
+def rebuild(ctx: click.Context, believe: bool) -> None:
     """Rebuild the warehouse from the run folders; can be repeated.
 
-    In a team warehouse, this machine's runs are stored again and the others are kept. Files that cannot be read are
-    listed and skipped; the exit code is 1 then.
+    Folders are believed if they are as this console sealed them (docs/seals.md). Those that cannot be read, were
+    changed, or were never recorded here are listed and skipped, and what the warehouse holds of them is kept; the exit
+    code is 1 then. In a team warehouse, this machine's runs are stored again and the others are kept.
     """
-    rebuilt = open_core(writing=True).storage.rebuild(actor())
+    rebuilt = open_core(writing=True).storage.rebuild(actor(), believe=believe)
     click.echo(f"{display.count(rebuilt.runs, 'run')} recorded")
     for error in rebuilt.unread[:MAX_LISTED]:
         display.message(f"error: {error}")
     if rebuilt.unread:
-        display.message(f"{len(rebuilt.unread):,} could not be read")
+        display.message(f"{display.count(len(rebuilt.unread), 'run')} not recorded")
         ctx.exit(OUR_ERROR)
 
 
@@ -66,21 +74,32 @@ def move(to: str, data: str) -> None:
 
 @warehouse.command()
 @click.option("--mend", is_flag=True, help="First recompute the group statistics of the leaderboard.")
+@click.option(
+    "--seal",
+    is_flag=True,
+    help="Seal folders of runs that were recorded before folders were sealed, if they agree with warehouse and ledger.",
+)
 @click.pass_context
-def check(ctx: click.Context, mend: bool, as_json: bool) -> None:
-    """Verify every row against recomputed numbers and hashes and the run folders; exit code 1 if any is damaged."""
+def check(ctx: click.Context, mend: bool, seal: bool, as_json: bool) -> None:
+    """Verify every row against recomputed numbers and hashes, and every file of the run folders against its seal.
+
+    The exit code is 1 if anything is damaged.
+    """
 
     def report(done: int, total: int) -> None:
         if total > QUICK_RUNS:
             display.message(f"{done:,} of {display.count(total, 'run')} checked")
 
-    checked = open_core(writing=mend).storage.check(actor(), mend=mend, on_progress=report)
+    checked = open_core(writing=mend or seal).storage.check(actor(), mend=mend, seal=seal, on_progress=report)
     heads = ("where", "what", "what to do")
     damages = checked.damages
     display.result(checked, as_json, lambda: display.table(heads, _listed(damages)) if damages else "no problems found")
     runs, rows = display.count(checked.runs, "run"), display.count(checked.rows, "row")
     compared = f"{checked.compared:,} compared with their folders"
     display.message(f"{runs} with {rows} checked, {compared}: {display.count(len(damages), 'problem')}")
+    if checked.unsealed:
+        count = display.count(checked.unsealed, "run")
+        display.message(f"{count} recorded before files were sealed; `aisbench warehouse check --seal` seals them")
     if damages:
         ctx.exit(OUR_ERROR)
 

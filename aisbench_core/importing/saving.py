@@ -8,6 +8,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from itertools import islice
 from pathlib import Path
@@ -19,16 +20,27 @@ from aisbench_core.importing.choices import Saved
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.importing.records import id_prefix, run_id_of
 from aisbench_core.messages import Message
-from aisbench_core.model import RunRecord
+from aisbench_core.model import Actor, RunRecord
 from aisbench_core.private_files import file_mode
 from aisbench_core.results.record import read_outline, read_stated, write_record, write_stated
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import RECORD_FILES, STATED_FILES
 from aisbench_core.running.publishing.transfers import at_once
 from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.seals.service import Seals
 from aisbench_core.warehouse import Warehouse
 
 CHUNK = 400  # results in memory, and per transaction
+
+
+@dataclass(frozen=True, slots=True)
+class SealedFolders:
+    """Where records are written and sealed, and in whose name."""
+
+    folders: RunFolders
+    seals: Seals
+    actor: Actor
+
 
 OnSaved = Callable[[int], None]
 """Called with the number of results that are stored so far."""
@@ -105,7 +117,7 @@ def save(
     results: Iterable[ParsedResult],
     record: Callable[[ParsedResult], RunRecord],
     warehouse: Warehouse,
-    folders: RunFolders,
+    folders: SealedFolders,
     on_progress: OnSaved = no_progress,
     replace: bool = False,
 ) -> Saved:
@@ -115,12 +127,12 @@ def save(
     done = corrected = 0
     remaining = iter(results)
     while chunk := list(islice(remaining, CHUNK)):
-        with _turn(folders.runs_dir):
+        with _turn(folders.folders.runs_dir):
             existing.load(chunk)
             for result in () if replace else chunk:
                 run_id = existing.corrected_by(result)
                 if run_id and run_id == existing.find(result):
-                    corrected += _differs(record(result), folders.read(run_id))
+                    corrected += _differs(record(result), folders.folders.read(run_id))
             records = [_with_id(record(result), run_id) for result, run_id in _to_store(chunk, existing, replace)]
             new += _stored(records, warehouse, folders, replace)
         done += len(chunk)
@@ -128,11 +140,11 @@ def save(
     return Saved(tuple(new), done - len(new), corrected)
 
 
-def save_records(records: Sequence[RunRecord], warehouse: Warehouse, folders: RunFolders) -> list[str]:
+def save_records(records: Sequence[RunRecord], warehouse: Warehouse, folders: SealedFolders) -> list[str]:
     """Store records that no file contains; returns the ids of those that were not stored yet."""
     new = []
     for start in range(0, len(records), CHUNK):
-        with _turn(folders.runs_dir):
+        with _turn(folders.folders.runs_dir):
             new += _stored(records[start : start + CHUNK], warehouse, folders, replace=False)
     return new
 
@@ -176,17 +188,20 @@ def _differs(record: RunRecord, folder: RunFolder) -> bool:
     return (record.result, record.workload) != (stored.result, stored.workload) or record.run.spec != stored.run.spec
 
 
-def _stored(records: Sequence[RunRecord], warehouse: Warehouse, folders: RunFolders, replace: bool) -> list[str]:
+def _stored(records: Sequence[RunRecord], warehouse: Warehouse, into: SealedFolders, replace: bool) -> list[str]:
     """The ids of the stored runs. The folder of a run that another machine has stored meanwhile is removed again."""
+    folders = into.folders
     paths = {record.run.run_id: folders.path(record.run.run_id).path for record in records}
     ours = {run_id for run_id, path in paths.items() if not path.exists()}
     written = _all_written(records, folders)
+    into.seals.seal_recorded(paths, into.actor)
     if replace:
         warehouse.record_many(written)
         return list(paths)
     new = warehouse.imports.add(written)
     for run_id in ours - new:
         shutil.rmtree(paths[run_id])
+    into.seals.remove_folders(ours - new, into.actor)
     return [run_id for run_id in paths if run_id in new]
 
 

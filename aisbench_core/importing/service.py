@@ -42,6 +42,7 @@ from aisbench_core.private_files import require_writable, write_whole
 from aisbench_core.regions import Regions
 from aisbench_core.results.record import read_record
 from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.seals.service import Seals
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.imported import ID, Import
@@ -70,6 +71,7 @@ class ResultImport:
         regions: Regions,
         connect: Connect,
         operations: Operations,
+        seals: Seals,
         clock: Clock,
     ) -> None:
         """`connect`: for directories in OBS."""
@@ -80,6 +82,7 @@ class ResultImport:
         self._regions = regions
         self._connect = connect
         self._operations = operations
+        self._seals = seals
         self._clock = clock
         self.columns = Columns(settings.data_dir / COLUMNS_FILE)
 
@@ -206,7 +209,7 @@ class ResultImport:
             return records.record_of(result, choices, catalogue, actor.name, now)
 
         with self._operations.started(actor.name):
-            return saving.save(results, record, self._warehouse, self._folders, on_progress, choices.replace)
+            return saving.save(results, record, self._warehouse, self._sealed(actor), on_progress, choices.replace)
 
     @permitted
     def preview_merge(self, database: Path, actor: Actor) -> MergeCounts:  # noqa: ARG002  # the guard reads it
@@ -237,7 +240,10 @@ class ResultImport:
         require_writable(self._settings.data_dir)
         log_change(actor, "add the demo history")
         records = list(demo.demo_records(self._workloads, actor.name, self._clock()))
-        return len(saving.save_records(records, self._warehouse, self._folders))
+        return len(saving.save_records(records, self._warehouse, self._sealed(actor)))
+
+    def _sealed(self, actor: Actor) -> saving.SealedFolders:
+        return saving.SealedFolders(self._folders, self._seals, actor)
 
     # --- undoing -------------------------------------------------------------------------------
 
@@ -264,7 +270,7 @@ class ResultImport:
         Launched runs stay. Raises DiskError and WarehouseError."""
         require_writable(self._settings.data_dir)
         log_change(actor, f"undo of import {one.at:%Y-%m-%d %H:%M:%S %Z}")
-        run_ids = self._warehouse.imports.run_ids(one.at)
+        run_ids, removed = self._warehouse.imports.run_ids(one.at), []
         # Folders first: after an interruption the import is still listed, and can be undone again.
         with full_disks_named():
             for run_id in run_ids:
@@ -274,6 +280,8 @@ class ResultImport:
                 if folder.path.exists():
                     shutil.rmtree(folder.path)
                 self._folders.remove_run(folder.path.name)
+                removed.append(run_id)
+        self._seals.remove_folders(removed, actor)
         forget_runs(self._settings.merged_dir, run_ids)
         return self._warehouse.imports.forget(one.at, keep_remarks=keep_remarks)
 

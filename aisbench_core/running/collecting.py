@@ -1,6 +1,6 @@
 """The last step of a run: turns what its job left behind into a record, in the run folder and in the warehouse."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -61,12 +61,15 @@ PROBLEMS_SHOWN = 3
 class Collecting:
     """Collects a run. `record` stores it in the warehouse; doing so twice changes nothing.
 
+    `require_launched` raises ResultError if what the launch wrote was changed since, and `seal` seals the folder.
     `diagnose` lets ascend-fd look at the logs of a failed run."""
 
     settings: Settings
     ledger: Ledger
     connect: Connect
     record: Callable[[RunRecord], None]
+    require_launched: Callable[[str], None]
+    seal: Callable[[Iterable[str]], None]
     clock: Clock
     secrets: JobSecrets
     progress: ProgressWatch
@@ -76,6 +79,7 @@ class Collecting:
         """Collect results, logs, metrics and events, and store the record; returns the run in its final state.
 
         Stopped and failed runs are collected, too, with whatever results there are."""
+        self.require_launched(run.run_id)
         facts = read_facts(folder.launch)
         result, details, refusals = self._from_cloud(run, folder) if run.job_id else (None, JobDetails(), [])
         self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))
@@ -108,6 +112,7 @@ class Collecting:
         if result is not None:
             block = stamped(result.raw) if record.rehearsal else result.raw
             write_whole(folder.result, block.encode())
+        self.seal([run.run_id])
         # Read only now: an edit that comes after the record was written stores the record again itself.
         self.record(replace(record, described=read_stated(folder.path), remarks=read_annotations(folder.path)))
         return ended

@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -52,9 +52,9 @@ SUMMARIES_QUIET_SECONDS = 900.0
 class Following:
     """What every follower of this data folder is made of.
 
-    `record` stores an ended run; `admission` gives a function that launches the next cells of series; `schedule`
-    launches series whose time has come; `alert` checks budgets; `notify` sends the next notification. `diagnose`: as in
-    Collecting; `slow_share`: as in Steps."""
+    `record` stores an ended run; `require_launched`, `seal`: as in Collecting; `admission` gives a function that
+    launches the next cells of series; `schedule` launches series whose time has come; `alert` checks budgets; `notify`
+    sends the next notification. `diagnose`: as in Collecting; `slow_share`: as in Steps."""
 
     settings: Settings
     ledger: Ledger
@@ -65,6 +65,8 @@ class Following:
     secrets: JobSecrets
     connect: Connect
     record: Callable[[RunRecord], None]
+    require_launched: Callable[[str], None]
+    seal: Callable[[Iterable[str]], None]
     admission: Callable[[], Callable[[], None]]
     schedule: Callable[[], None]
     alert: Callable[[], None]
@@ -206,6 +208,9 @@ class Follower:
             settings, ledger, parts.workloads, connect, clock, parts.secrets, self._leaving, progress, *self._paces,
             guard, parts.slow_share,
         )  # fmt: skip
-        collecting = Collecting(settings, ledger, connect, parts.record, clock, parts.secrets, progress, parts.diagnose)
+        collecting = Collecting(
+            settings, ledger, connect, parts.record, parts.require_launched, parts.seal, clock, parts.secrets, progress,
+            parts.diagnose,
+        )  # fmt: skip
         folders = FollowedFolders(parts.folders)
         return ProfileFollower(profile, steps, collecting, folders, self._tasks, self._who)

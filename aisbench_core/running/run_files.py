@@ -194,7 +194,7 @@ class RunFiles:
             if path.parent.name in damaged_runs:
                 continue
             try:
-                yield _record(RunFolder(path.parent))
+                yield _own_record(RunFolder(path.parent))
             except ResultError as error:
                 if unread is None:
                     raise
@@ -237,6 +237,14 @@ def _record(folder: RunFolder) -> RunRecord:
     return replace(
         stored, described=read_stated(folder.path), remarks=read_annotations(folder.path), card_samples=cards
     )
+
+
+def _own_record(folder: RunFolder) -> RunRecord:
+    record = _record(folder)
+    if record.run.run_id != folder.path.name:
+        message = Message("{file} is of run {run_id}", file=inside(folder.record), run_id=record.run.run_id)
+        raise ResultError(message, Message("restore its folder from a backup"))
+    return record
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,7 +103,7 @@ class Runs:
     """Changes of runs by people. Threads may share it; every method about one run raises RunNotFound.
 
     `describe_system` gives a new run the system description of its profile; it returns the number of fields.
-    `send_code` sends what only this machine may have."""
+    `send_code` sends what only this machine may have; `seal` seals what a launch has written."""
 
     settings: Settings
     ledger: Ledger
@@ -114,6 +114,7 @@ class Runs:
     preflight: Preflight
     describe_system: Callable[[Run], int]
     send_code: Callable[[Run], None]
+    seal: Callable[[str, Actor], None]
     clock: Clock
 
     @permitted
@@ -158,7 +159,10 @@ class Runs:
             message = _launched(run, self.describe_system(run), reproduces)
             self.send_code(run)
             self.folders.publish(run.run_id)
-            return store(run, Event.by(actor, run.run_id, now, message))
+            stored = store(run, Event.by(actor, run.run_id, now, message))
+            if stored.run_id == run.run_id:  # and not the one that was launched with the same token before
+                self.seal(run.run_id, actor)
+            return stored
 
     @permitted_for(lambda self, run_id, **_: self.ledger.get(run_id).created_by)
     def stop(self, run_id: str, actor: Actor) -> Run:

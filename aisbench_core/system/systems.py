@@ -40,6 +40,7 @@ from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import RECORD_FILES, STATED_FILES
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.seals.service import Seals
 from aisbench_core.settings import Settings, load_profile
 from aisbench_core.system import reading
 from aisbench_core.system.descriptions import StatedFields, SystemTemplate, SystemValues, finding
@@ -72,6 +73,7 @@ class Systems:
         ledger: Ledger,
         folders: RunFolders,
         record: Callable[[RunRecord], None],
+        seals: Seals,
         clock: Clock,
     ) -> None:
         """`record` stores a run in the warehouse; it is idempotent."""
@@ -79,6 +81,7 @@ class Systems:
         self._ledger = ledger
         self._folders = folders
         self._record = record
+        self._seals = seals
         self._clock = clock
 
     def of(self, where: Where) -> SystemValues:
@@ -97,12 +100,13 @@ class Systems:
             return self.of(where)
         run = self._run(where)
         folder = self._folders.path(run.run_id).path
-        before, after = self._folders.update(
-            run.run_id, STATED_FILES, lambda: self._state(folder, changes, is_template=False)
-        )
-        gone = [name for name in STATED_FILES if not (folder / name).exists()]
-        self._folders.remove(run.run_id, gone)
-        self._record_change(run, before, after, actor)
+        with self._seals.changing(run.run_id, (*STATED_FILES, *RECORD_FILES), actor):
+            before, after = self._folders.update(
+                run.run_id, STATED_FILES, lambda: self._state(folder, changes, is_template=False)
+            )
+            gone = [name for name in STATED_FILES if not (folder / name).exists()]
+            self._folders.remove(run.run_id, gone)
+            self._record_change(run, before, after, actor)
         return self.of(where)
 
     def read(self, files: Sequence[ConfigFile]) -> StatedFields:

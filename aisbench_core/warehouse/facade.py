@@ -125,6 +125,10 @@ class Warehouse:
         In a team's warehouse this removes what other people recorded: use `record_many` there."""
         return record.rebuild(self._store, records, self._evaluator, keep)
 
+    def holds(self, run_record: RunRecord) -> bool | None:
+        """Whether what is stored of a run has the hash of this record; None if nothing is stored."""
+        return self._read(record.holds, run_record, self._evaluator)
+
     def move_to(self, target: "Warehouse", on_progress: Progress) -> merging.Moved:
         """Copy everything into another warehouse, and compare. Can be repeated."""
         return merging.move(self._store, target._store, on_progress)
@@ -137,7 +141,7 @@ class Warehouse:
         self, records: Iterable[RunRecord], on_progress: Progress = no_progress, *, mend: bool = False
     ) -> integrity.IntegrityReport:
         """Recompute everything, and compare it with the runs' folders. `mend`: recompute group statistics first."""
-        return integrity.check(self._store, records, self._store.loose_files(), on_progress, mend=mend)
+        return integrity.check(self._store, records, self._store.loose_files(), self._rulesets, on_progress, mend=mend)
 
     def compact(self) -> Compacted:
         """Rewrite it in as little space and as few files as possible. Other processes wait for a file meanwhile."""

@@ -66,6 +66,14 @@ def test_an_audit_is_verified_and_a_change_of_the_file_is_found(core: Core, open
     assert "the audit was changed: entry 1" in texts(app).replace("\\", "")
 
 
+def test_seals_are_listed_on_request(core: Core, open_page: OpenPage) -> None:
+    count = core.imports.add_demo(TESTER)
+
+    assert next(row[1] for row in rows(open_page("audit"))) == "demo.add"
+    assert {row[1] for row in rows(open_page("audit", change="seal"))} == {"seal.recorded"}
+    assert core.audit.count(AuditQuery(), TESTER) == count + 3
+
+
 def test_only_admins_read_it(core: Core, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AISBENCH_IDENTITY", "proxy")
     core.people.set_role("lea", Role.LEAD, TESTER)

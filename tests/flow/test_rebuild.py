@@ -51,7 +51,7 @@ def test_a_damaged_record_is_named_with_its_reason_and_keeps_nothing_else_from_b
 ) -> None:
     RunFolder(core.settings.runs_dir / "run-1").record.write_text(content, "utf-8")
 
-    rebuilt = core.storage.rebuild(TESTER)
+    rebuilt = core.storage.rebuild(TESTER, believe=True)
 
     assert rebuilt.runs == 1
     (error,) = rebuilt.unread
@@ -62,7 +62,7 @@ def test_a_damaged_record_is_named_with_its_reason_and_keeps_nothing_else_from_b
 
 
 def test_what_is_stored_of_a_damaged_run_stays_and_a_check_names_it(core: Core) -> None:
-    core.storage.rebuild(TESTER)
+    core.storage.rebuild(TESTER, believe=True)
     RunFolder(core.settings.runs_dir / "run-1").events.write_text("nonsense\n", "utf-8")
 
     assert core.storage.rebuild(TESTER).runs == 1
@@ -79,9 +79,9 @@ def test_what_is_wrong_in_one_way_is_counted_when_it_is_much(core: Core) -> None
 
     shell = CliRunner(env={"AISBENCH_DATA_DIR": str(core.settings.data_dir)})
     checked = shell.invoke(main, ["warehouse", "check"])
-    rebuilt = shell.invoke(main, ["warehouse", "rebuild"])
+    rebuilt = shell.invoke(main, ["warehouse", "rebuild", "--believe-folders"])
 
-    assert checked.stdout.count("not in the warehouse") == 21
+    assert checked.stdout.count("was never recorded by this console") == 21
     assert "and 11 more" in checked.stdout
     assert (checked.exit_code, rebuilt.exit_code) == (1, 1)
     assert "31 runs recorded" in rebuilt.stdout
@@ -108,7 +108,7 @@ def test_a_run_folder_whose_name_is_not_utf_8_is_named_and_keeps_nothing_else_fr
     folder.mkdir()
     (folder / "record.json").write_text("{}")
 
-    rebuilt = core.storage.rebuild(TESTER)
+    rebuilt = core.storage.rebuild(TESTER, believe=True)
 
     assert rebuilt.runs == 2
     (error,) = rebuilt.unread

@@ -136,7 +136,10 @@ def test_a_third_machine_rebuilds_the_warehouse_and_what_a_lost_ledger_named(
 
     postgres.create("lost")
     d = Machine(tmp_path / "d" / "data", sandbox, url_of(postgres, "lost"))
-    assert d.shell.type("warehouse", "rebuild").stdout == "3 runs recorded\n"
+    refused = d.shell.type("warehouse", "rebuild")
+    assert (refused.exit_code, refused.stdout) == (1, "0 runs recorded\n")
+    assert refused.stderr.count("was never recorded by this console") == 3
+    assert d.shell.type("warehouse", "rebuild", "--believe-folders").stdout == "3 runs recorded\n"
     assert d.shell.answer("leaderboard") == board
     assert d.core.annotations.of(runs[0].run_id).name == "renamed afterwards"
     postgres.drop("lost")

@@ -141,11 +141,11 @@ def test_a_killed_import_of_a_warehouse_takes_each_run_once(
 def test_a_killed_rebuild_leaves_a_warehouse_that_can_be_built_again(core: Core, shell: CommandLine) -> None:
     keep_folders(core, some_records(RESULTS))
     with campaign("`aisbench warehouse rebuild` killed", __file__) as row:
-        whole, _ = run_for(LONGEST_SECONDS, shell, "warehouse", "rebuild")
-        killed = kill_at_moments(shell, whole, "warehouse", "rebuild")
+        whole, _ = run_for(LONGEST_SECONDS, shell, "warehouse", "rebuild", "--believe-folders")
+        killed = kill_at_moments(shell, whole, "warehouse", "rebuild", "--believe-folders")
 
         assert total(core.warehouse) == RESULTS, "what was there before stays until the new one is whole"
-        assert shell.type("warehouse", "rebuild").exit_code == 0
+        assert shell.type("warehouse", "rebuild", "--believe-folders").exit_code == 0
         assert total(core.warehouse) == RESULTS
         assert_sound(shell)
         row.repetitions, row.outcome = counted(killed), f"{RESULTS} runs, before and after"
@@ -153,7 +153,7 @@ def test_a_killed_rebuild_leaves_a_warehouse_that_can_be_built_again(core: Core,
 
 def test_a_killed_compaction_loses_no_row(core: Core, shell: CommandLine) -> None:
     keep_folders(core, some_records(RESULTS))
-    assert shell.type("warehouse", "rebuild").exit_code == 0
+    assert shell.type("warehouse", "rebuild", "--believe-folders").exit_code == 0
     with campaign("`aisbench warehouse compact` killed", __file__) as row:
         whole, _ = run_for(LONGEST_SECONDS, shell, "warehouse", "compact")
         killed = kill_at_moments(shell, whole, "warehouse", "compact")

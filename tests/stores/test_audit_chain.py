@@ -150,7 +150,7 @@ def test_an_audit_that_was_cut_is_found_after_it_has_grown_again(
 
     with pytest.raises(AuditCut, match="the audit was replaced: its entry 5 is not the one that was there"):
         audit.verify(TESTER)
-    assert "entries 4 to 5" in caplog.text
+    assert "entries 5 to 5" in caplog.text
 
 
 def test_each_console_finds_a_cut_of_what_it_saw(audit: Audit, ledger: Ledger, clock: Hands, tmp_path: Path) -> None:

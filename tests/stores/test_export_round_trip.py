@@ -18,12 +18,12 @@ from aisbench_core.importing.records import Catalogue, record_of
 from aisbench_core.importing.saving import save
 from aisbench_core.model import Mode, RunRecord, RunState, stated_of
 from aisbench_core.results.record import read_record
-from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Export, Warehouse
 from aisbench_core.warehouse.exporting.runs import RUNS
 from tests import records as a
+from tests.sealed_folders import sealed_folders
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 DIFFER = (
@@ -57,7 +57,7 @@ class Console:
             return record_of(found, Choices(), catalogue, "importer", NOW)
 
         found = [each for each in read_stream(io.BytesIO(content), name) if isinstance(each, ParsedResult)]
-        return save(found, record, self.warehouse, RunFolders(self.runs))
+        return save(found, record, self.warehouse, sealed_folders(self.runs))
 
 
 def rows(content: bytes) -> list[dict[str, str]]:

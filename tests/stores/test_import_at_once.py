@@ -8,10 +8,10 @@ from aisbench_core.importing import records, saving
 from aisbench_core.importing.choices import Choices, Saved
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.model import RunRecord
-from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests.found_results import found
 from tests.records import T0
+from tests.sealed_folders import sealed_folders
 
 ALL = BoardQuery("imported", include_invalid=True)
 
@@ -28,7 +28,7 @@ def test_of_two_machines_that_import_at_once_only_one_finds_a_result_new(warehou
                 both_looked.wait()
             return records.record_of(result, Choices(), records.Catalogue(()), machine, T0)
 
-        return saving.save(results, record, warehouse, RunFolders(tmp_path / machine / "runs"))
+        return saving.save(results, record, warehouse, sealed_folders(tmp_path / machine / "runs"))
 
     for machine in ("one", "two"):
         (tmp_path / machine).mkdir()

@@ -74,6 +74,25 @@ def test_damage_is_found_and_named(warehouse: Warehouse, statement: str, where: 
     assert [each for each in damages if sentence in each.sentence and where in each.where and each.hint]
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("ruleset_id = 'kind/1'", "a ruleset that is not known: kind/1"),
+        ("ruleset_sha256 = repeat('0', 64)", "other rules of ruleset aisbench/1"),
+    ],
+)
+def test_a_verdict_of_rules_that_are_not_known_is_named(warehouse: Warehouse, change: str, sentence: str) -> None:
+    records = some(warehouse)
+    with warehouse.cursor() as cur:
+        cur.execute(f"update results set {change} where run_id in ('run-0', 'run-1')")
+
+    (damage,) = warehouse.check(records).damages
+
+    assert damage.where == "results, run run-0 and 1 more"
+    assert sentence in damage.sentence
+    assert "aisbench validate --store" in damage.hint
+
+
 def test_a_run_that_only_its_folder_knows_is_named(warehouse: Warehouse) -> None:
     damages = warehouse.check([a.record("lost")]).damages
 

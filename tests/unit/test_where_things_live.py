@@ -42,6 +42,7 @@ SQL_PLACES = (
     "aisbench_core/running/stores",
     "aisbench_core/backups/ledger_copies.py",
     "aisbench_core/accounts",
+    "aisbench_core/seals/ledger.py",
     "aisbench_core/mlflow",
     "aisbench_core/warehouse",
 )

@@ -44,6 +44,17 @@ def record_new(store: Store, records: Sequence[RunRecord], evaluator: Evaluator)
     return frozenset(record.run.run_id for record in new)
 
 
+def holds(cur: DuckDBPyConnection, record: RunRecord, evaluator: Evaluator) -> bool | None:
+    """Whether what is stored of a run has the hash of this record; None if nothing is stored."""
+    found = cur.execute("select record_sha256 from runs where run_id = ?", [record.run.run_id]).fetchone()
+    return bool(found[0] == sha256_of_rows(rows_of(record, evaluator))) if found else None
+
+
+def sha256_of_rows(rows: Rows) -> object:
+    """The hash in the rows of one record."""
+    return rows["runs"][0][list(RUNS).index("record_sha256")]
+
+
 def rebuild(store: Store, records: Iterable[RunRecord], evaluator: Evaluator, keep: Iterable[str] = ()) -> int:
     """Make the content equal to `records`; returns how many runs that are. Runs to `keep` may stay as they are.
 

@@ -26,16 +26,18 @@ from aisbench_core.model import (
 )
 from aisbench_core.model.annotation import NO_ANNOTATIONS
 from aisbench_core.model.columns import KEYS, LATER_KEYS
-from aisbench_core.rulesets.ruleset import shipped
+from aisbench_core.rulesets.ruleset import Rulesets, shipped
 from aisbench_core.warehouse.answers import group_statistics
 from aisbench_core.warehouse.records import annotations, throughput
 from aisbench_core.warehouse.records.claims import as_recorded
 from aisbench_core.warehouse.records.fingerprint import fingerprint_of, image_of, not_known
+from aisbench_core.warehouse.records.record import sha256_of_rows
 from aisbench_core.warehouse.records.record_hash import hashes, read_json
 from aisbench_core.warehouse.records.rows import UTILISATION, Rows, queue_seconds, rows_of, throughput_cells
 from aisbench_core.warehouse.spending import stored as spending
 from aisbench_core.warehouse.store import Progress, Store
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS, TABLES
+from aisbench_core.warehouse.validity.deciding_rulesets import foreign_rulesets
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks
 from aisbench_core.warehouse.values import CheckLevel, Validity
 
@@ -43,6 +45,7 @@ from aisbench_core.warehouse.values import CheckLevel, Validity
 _COUNTED = tuple(table for table in TABLES if table not in ("runs", "remarks"))
 
 REBUILD = Message("run `aisbench warehouse rebuild`")
+VALIDATE = Message("run `aisbench validate --store`")
 
 # Table, what is wrong, and the query for such runs.
 _MISCOUNTS: Sequence[tuple[str, Callable[[int], Message], str]] = (
@@ -83,19 +86,27 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class IntegrityReport:
-    """How much was checked, and what is damaged."""
+    """How much was checked, and what is damaged. `unsealed`: runs that are as they should be, as far as warehouse and
+    ledger say, and were recorded before folders were sealed."""
 
     runs: int
     rows: int
     compared: int
     damages: tuple[Damage, ...]
+    unsealed: int = 0
 
 
 def check(
-    store: Store, records: Iterable[RunRecord], loose_files: Iterable[str], on_progress: Progress, *, mend: bool = False
+    store: Store,
+    records: Iterable[RunRecord],
+    loose_files: Iterable[str],
+    rulesets: Rulesets,
+    on_progress: Progress,
+    *,
+    mend: bool = False,
 ) -> IntegrityReport:
     """Read every cell, count rows per run and runs per group, recompute hashes and whatever else follows from other
-    cells, and compare with the records in the runs' folders.
+    cells, and compare with the records in the runs' folders, and the rulesets of verdicts with `rulesets`.
 
     `mend`: first compute the group statistics anew."""
     if mend:
@@ -106,6 +117,7 @@ def check(
             return IntegrityReport(0, 0, 0, tuple(damages))
         rows = sum(int(cur.execute(f"select count(*) from {table}").fetchall()[0][0]) for table in TABLES)
         damages += _contradictions(cur)
+        damages += [Damage(*problem, VALIDATE) for problem in foreign_rulesets(cur, rulesets)]
         stored = _hashes_and_counts(cur)
     changed = list(_changed_cells(store, on_progress))
     changed_ids = {run_id for run_id, _ in changed}
@@ -169,8 +181,10 @@ def _compared(
         yield Damage(where, Message("is in its folder, but not in the warehouse"), REBUILD)
         return
     rows = rows_of(record, evaluator)
-    sha256 = rows["runs"][0][list(RUNS).index("record_sha256")]
-    if stored[run_id] == (sha256, *(len(rows[table]) for table in _COUNTED)) and run_id not in changed_ids:
+    if (
+        stored[run_id] == (sha256_of_rows(rows), *(len(rows[table]) for table in _COUNTED))
+        and run_id not in changed_ids
+    ):
         return
     if names := ", ".join(_differing(store, run_id, rows)):
         yield Damage(where, Message("differs from what its folder says: {names}", names=names), REBUILD)

@@ -1,6 +1,7 @@
 """The audit's entries: filtered, a page at a time, as a file, and verified."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -46,7 +47,8 @@ def _choose() -> AuditQuery:
         outcome = url.choice(
             st.selectbox, "outcome", t("audit.outcome"), ["", *ActOutcome], _outcome, resets=["page"], width=130
         )
-    return AuditQuery(who, change, subject, via, outcome)
+    # Every run has entries about its folder, among which those of people would be lost.
+    return AuditQuery(who, change, subject, via, outcome, excluded="" if change or subject else "seal.")
 
 
 def _or_all(value: str) -> str:
@@ -61,7 +63,7 @@ def _show_download(query: AuditQuery, who: Actor) -> None:
     audit = core().audit
     st.download_button(
         t("audit.download"),
-        data=partial(_file, audit.entries, query, who),
+        data=partial(_file, audit.entries, replace(query, excluded=""), who),
         file_name=f"aisbench-audit-{core().clock():%Y%m%d-%H%M%S}.csv",
         mime="text/csv",
         key="audit-file",

@@ -1,0 +1,202 @@
+"""Seals run folders whenever this console writes to them, in the ledger and its audit."""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from aisbench_core.access.audit_entry import Act, ActOutcome
+from aisbench_core.access.permissions import role_of
+from aisbench_core.accounts.audit import Audit
+from aisbench_core.errors import AisbenchError, ResultError
+from aisbench_core.formats import size
+from aisbench_core.messages import Hint, Message, joined
+from aisbench_core.model import Actor, Clock, WayIn
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import STATED_FILES, FolderPart
+from aisbench_core.running.stores.connection import LedgerConnection
+from aisbench_core.seals import ledger as stored
+from aisbench_core.seals.ledger import Seal, read_seal, store_seal
+from aisbench_core.seals.manifest import LAUNCH_FILES, SealedFile, in_order, read_manifest, seal_file
+
+LOG = logging.getLogger(__name__)
+
+RESTORE = Message("restore its folder from a backup")
+
+LAUNCHED_FILES = (*LAUNCH_FILES, *STATED_FILES)
+"""Files that are sealed before the run is recorded."""
+
+NAMED = 8  # files that a sentence names
+
+BATCH = 400  # seals per transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Seals:
+    """Threads and processes may share it."""
+
+    ledger: Ledger
+    folders: RunFolders
+    audit: Audit
+    clock: Clock
+
+    def seal_launched(self, run_id: str, actor: Actor) -> None:
+        """Seal what a launch has written. An error is logged: the run is stored, and would be launched again."""
+        try:
+            self._seal_launched(run_id, actor)
+        except AisbenchError:
+            LOG.exception("run %s: what its launch wrote is not sealed", run_id)
+
+    def _seal_launched(self, run_id: str, actor: Actor) -> None:
+        folder = self.folders.path(run_id).path
+        files = in_order(seal_file(folder, name) for name in LAUNCHED_FILES if (folder / name).is_file())
+        seal = Seal(run_id, 0, files, is_recorded=False)
+        self._store(lambda _: [(seal, self._act(stored.LAUNCHED, seal, actor))])
+
+    def seal_recorded(self, run_ids: Iterable[str], actor: Actor | None = None) -> None:
+        """Seal whole folders of runs that are being recorded, by a follower if there is no actor."""
+        remaining = iter(run_ids)
+        while some := list(islice(remaining, BATCH)):
+            folders = [self.folders.path(run_id).path for run_id in some]
+            seals = [Seal(folder.name, 0, read_manifest(folder), is_recorded=True) for folder in folders]
+            self._store(lambda con, seals=seals: self._recorded(con, seals, actor))  # type: ignore[misc]  # mypy cannot infer it
+
+    def _recorded(
+        self, con: LedgerConnection, seals: Sequence[Seal], actor: Actor | None
+    ) -> Iterator[tuple[Seal, Act]]:
+        for seal in seals:
+            before = read_seal(con, seal.run_id)
+            if before and before.is_recorded and before.files == seal.files and not before.gone_at:
+                store_seal(con, replace(before, changing=frozenset()))  # the step is repeated
+                continue
+            removed = _removed(before.removed, seal) if before else ()
+            yield replace(seal, removed=removed), self._act(stored.RECORDED, seal, actor, before)
+
+    def require_launched(self, run_id: str) -> None:
+        """Raise ResultError if a file of the launch, or of the system description, was changed by something else."""
+        self._require(run_id, LAUNCHED_FILES)
+
+    @contextmanager
+    def changing(self, run_id: str, names: Collection[str], actor: Actor) -> Iterator[None]:
+        """A context in which the product writes these files of a run, which are sealed anew after it.
+
+        Whoever is killed in between leaves files about which the seal does not decide. Raises ResultError if one was
+        changed by something else, and CloudError."""
+        for error in self.folders.fetch(run_id, FolderPart.RECORD):
+            raise error
+        run = self.ledger.find(run_id)
+        if run and not run.state.is_terminal:  # its follower writes the others
+            names = [name for name in names if name in STATED_FILES]
+        if not self._require(run_id, names):
+            yield
+            return
+        self._note(run_id, names)
+        try:
+            yield
+        finally:
+            folder = self.folders.path(run_id).path
+            files = [seal_file(folder, name) for name in names if (folder / name).is_file()]
+            self._change([run_id], stored.CHANGED, actor, lambda seal: _with_files(seal, names, files))
+
+    def remove_files(self, run_id: str, is_removed: Callable[[str], bool], actor: Actor) -> None:
+        """Note that files are about to be removed."""
+        self._change([run_id], stored.FILES_REMOVED, actor, lambda seal: _without(seal, is_removed))
+
+    def remove_folders(self, run_ids: Iterable[str], actor: Actor) -> None:
+        """Note that whole folders were removed."""
+        at, who = self.clock(), actor.name
+
+        def without_folder(seal: Seal) -> Seal:
+            return Seal(seal.run_id, 0, (), seal.is_recorded, removed=seal.files, gone_at=at, gone_by=who)
+
+        remaining = iter(run_ids)
+        while some := list(islice(remaining, BATCH)):
+            self._change(some, stored.FOLDER_REMOVED, actor, without_folder)
+
+    def _require(self, run_id: str, names: Collection[str]) -> bool:
+        """Whether the run is sealed. Raises ResultError."""
+        with self.ledger.connection() as con:
+            seal = read_seal(con, run_id)
+        if seal is None or seal.gone_at:
+            return False
+        folder = self.folders.path(run_id).path
+        sealed = seal.by_name
+        changed = [
+            name
+            for name in names
+            if name in sealed and name not in seal.changing and not is_same(sealed[name], folder, name)
+        ]
+        if changed:
+            raise changed_files(changed)
+        return True
+
+    def _note(self, run_id: str, names: Collection[str]) -> None:
+        with self.ledger.transaction() as con:
+            seal = read_seal(con, run_id)
+            if seal:
+                store_seal(con, replace(seal, changing=seal.changing | frozenset(names)))
+
+    def _change(self, run_ids: Iterable[str], change: str, actor: Actor, work: Callable[[Seal], Seal]) -> None:
+        """Store what becomes of the seals of these runs, as far as they have one."""
+
+        def changes(con: LedgerConnection) -> Iterator[tuple[Seal, Act]]:
+            for before in filter(None, [read_seal(con, run_id) for run_id in run_ids]):
+                after = work(before)
+                if (after.files, after.gone_at) == (before.files, before.gone_at):
+                    store_seal(con, after)
+                else:
+                    yield after, self._act(change, after, actor, before)
+
+        self._store(changes)
+
+    def _store(self, work: Callable[[LedgerConnection], Iterable[tuple[Seal, Act]]]) -> None:
+        """Store seals with an entry of the audit for each."""
+        with self.ledger.transaction() as con:
+            changes = list(work(con))
+            if not changes:
+                return
+            head = self.audit.append(con, [act for _, act in changes])
+            for number, (seal, _) in enumerate(changes, start=head.number - len(changes) + 1):
+                store_seal(con, replace(seal, entry=number))
+        self.audit.store_head(head)
+
+    def _act(self, change: str, seal: Seal, actor: Actor | None, before: Seal | None = None) -> Act:
+        detail = f"{len(seal.files)} files, {size(sum(file.size for file in seal.files))}"
+        who = (actor.name, role_of(actor) or "", actor.via) if actor else ("aisbench", "", WayIn.FOLLOWER)
+        said = (before.statement if before else "", seal.statement, detail if seal.files else "")
+        return Act(*who, change, seal.run_id, ActOutcome.DONE, *said)
+
+
+def is_same(sealed: SealedFile, folder: Path, name: str) -> bool:
+    """Whether a file is as it was sealed; the size is looked at first."""
+    file = folder / name
+    try:
+        return file.stat().st_size == sealed.size and not file.is_symlink() and seal_file(folder, name) == sealed
+    except OSError:
+        return False
+
+
+def changed_files(names: Sequence[str], hint: Hint = RESTORE) -> ResultError:
+    """The error for files that are not as they were recorded."""
+    more = [Message("and {count} more", count=len(names) - NAMED)] if len(names) > NAMED else []
+    files = joined(", ", [*names[:NAMED], *more])
+    return ResultError(Message("files differ from what was recorded: {files}", files=files), hint)
+
+
+def _with_files(seal: Seal, names: Collection[str], files: Iterable[SealedFile]) -> Seal:
+    others = [file for file in seal.files if file.name not in names]
+    return replace(seal, files=in_order([*others, *files]), changing=seal.changing - frozenset(names))
+
+
+def _without(seal: Seal, is_removed: Callable[[str], bool]) -> Seal:
+    gone = [file for file in seal.files if is_removed(file.name)]
+    left = tuple(file for file in seal.files if not is_removed(file.name))
+    return replace(seal, files=left, removed=(*seal.removed, *gone))
+
+
+def _removed(removed: Sequence[SealedFile], seal: Seal) -> tuple[SealedFile, ...]:
+    """Those of the removed files that are not there again."""
+    return tuple(file for file in removed if file.name not in seal.by_name)
