@@ -31,6 +31,7 @@ from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
 from aisbench_core.web.tls import require_tls
 from aisbench_core.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
+from pages._ui.shell import preloading  # noqa: F401  # before anybody is served
 from pages._ui.shell.core import person_of, shared_core, tensorboards
 from pages._ui.shell.errors import show_script_error
 

@@ -36,7 +36,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "jinja2": frozenset({"aisbench_core/report"}),
     "modelarts": frozenset({"aisbench_core/cloud"}),
     "obs": frozenset({"aisbench_core/cloud"}),
-    "pandas": frozenset({"aisbench_core/warehouse/open/child.py", "aisbench_core/warehouse/open/frames.py"}),
+    "pandas": frozenset({"aisbench_core/warehouse/open", "pages/_ui/shell/preloading.py"}),
     "openpyxl": frozenset({"aisbench_core/importing/readers"}),
     "pyarrow": frozenset(
         {

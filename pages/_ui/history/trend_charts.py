@@ -26,8 +26,6 @@ GREY = "#7a8699"
 WORSE, BETTER = "#d1433c", "#1d8a5f"
 HEIGHT = 320  # with the choices and the verdict it ends above the fold of a window of 900 pixels
 
-AXIS = alt.Axis(format=",.6~r")  # of a single run, the axis has its value: 5,615.35, not 5,615.346654
-
 MAX_LABELS = 12  # labels of more boundaries would overlap; the lines and their tooltips stay
 LABEL = 22  # letters of a boundary's label: longer ones would leave the chart at its lower end
 
@@ -36,7 +34,7 @@ def over_time(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """Runs over time; a level's band is the 95 % interval of its mean, dashed lines are first runs of versions."""
     bands = [_band(metric.levels, index) for index in range(len(metric.levels))]
     x = alt.X("from:T", title=None, axis=alt.Axis(labelOverlap=True, format=_clock(history)))
-    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=AXIS)
+    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=_axis())
     layers = [
         *if_any([band for band in bands if band["low"] is not None], _interval),
         chart_of(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2=alt.X2("to:T"), y=alt.Y("mean:Q")),
@@ -51,7 +49,7 @@ def over_versions(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """Runs by version, in the order of first runs; a bar spans the 95 % interval of the mean, a tick is the mean."""
     order = [short(level.label) for level in metric.versions]
     x = alt.X("version:N", title=t.field(history.field), sort=order, axis=alt.Axis(labelLimit=200, labelAngle=0))
-    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=AXIS)
+    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=_axis())
     values = [
         {
             "version": short(version.label),
@@ -68,6 +66,10 @@ def over_versions(history: History, metric: MetricHistory, ink: str) -> Drawing:
         _dots(history, metric, ink).encode(x=x, y=y),
     ]
     return alt.layer(*layers, height=HEIGHT)
+
+
+def _axis() -> alt.Axis:
+    return alt.Axis(format=",.6~r")  # of a single run, the axis has its value: 5,615.35, not 5,615.346654
 
 
 def _interval(base: Drawing) -> Drawing:

@@ -1,10 +1,15 @@
-"""When garbage is collected: after a page, but not after each of its fragments, and not of modules."""
+"""What is loaded before the first page, and when garbage is collected: after a page, not after each of its parts."""
 
 import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
+
+# Altair looks into any pandas and pyarrow there are, also into one that another visitor's thread has half loaded.
+import altair  # noqa: F401
+import pandas  # noqa: F401
+import pyarrow  # noqa: F401
 
 COLLECT_SECONDS = 10.0
 
