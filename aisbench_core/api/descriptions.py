@@ -78,7 +78,7 @@ MEANINGS: Mapping[str, str] = {
     "priority": "Of a job in a dedicated pool, from 1 to 3.",
     "promised": "Node hours that active runs are expected to take beyond `used`.",
     "rank": "Number of the card, from 0.",
-    "rank_from": "Best rank that the 95 % intervals allow, from 1.",
+    "rank_from": "Best rank that the 95 % intervals allow, from 1; with one run (`runs`) it is unconfirmed.",
     "rank_to": "Worst rank that the 95 % intervals allow.",
     "ratio": "To the first run.",
     "reached": "Valid runs whose accuracy reached the target of their workload.",

@@ -14,6 +14,8 @@ from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, ConfigError, RunNotFound
 from aisbench_core.messages import Hint, Message, plural, verbatim
 from aisbench_core.model import Actor, Finding, Origin, Run, RunSpec, RunState, canonical_json, flat
+from aisbench_core.model.spec_fields import fields_of
+from aisbench_core.model.spec_roles import SpecRole
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.regions import Regions
 from aisbench_core.reproducing.values import Aspect, Original, Repeated, ReproductionCheck, Sameness
@@ -27,13 +29,10 @@ from aisbench_core.system.systems import Systems
 from aisbench_core.warehouse import BoardQuery, Comparability, RunRow, Warehouse
 from aisbench_core.warehouse.answers.histories import Trend
 
-# Fields of a spec that can change a result; names, descriptions and output paths cannot.
+# Fields of a spec that can change a result or explain one; of outputs only how the job gets them.
 SPEC = (
-    *("workload", "framework_version", "parameters", "inputs", "outputs", "algorithm", "engine_version", "image_url"),
-    *("subscription_id", "item_version_id"),
-    *("command", "boot_file", "mode", "node_count", "cards_per_node", "flavor", "pool_id", "environments", "secrets"),
-    *("log_levels", "update", "volumes", "retries", "retry_always", "retry_on_hang", "environment_check"),
-    *("training_mode", "conda_env", "working_dir", "local_code_dir", "resume_from", "api"),
+    *(name for name in RunSpec.model_fields if name not in fields_of(SpecRole.HARMLESS) and name != "engine_name"),
+    "outputs",
 )
 # The newest runs of the original's group that are used.
 MOST = 1000

@@ -197,3 +197,26 @@ def test_the_rank_of_a_single_run_is_unconfirmed(tmp_path: Path) -> None:
 
     assert (once.rank, once.is_confirmed) == ("1", False)
     assert (twice.rank, twice.is_confirmed) == ("2", True)
+
+
+def test_rows_that_look_alike_say_which_field_of_the_spec_differs(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record_many([a.record("plain"), a.record("tuned", environments={"PRECISION": "int8"})])
+    tuned = warehouse.run("tuned")
+    assert tuned is not None
+
+    rows = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
+    distinctions = warehouse.distinctions("cn-north-9", [row.fingerprint for row in rows], rehearsal=False)
+
+    assert distinctions[tuned.fingerprint] == "environments.PRECISION=int8"
+
+
+def test_runs_of_which_something_decisive_is_not_known_are_no_base_of_scaling(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    image = {"image_url": "org/image:latest"}
+    warehouse.record_many([a.record("one", **image), a.record("two", node_count=2, **image)])  # type: ignore[arg-type]  # of the spec
+
+    curve = warehouse.scaling_of("one")
+
+    assert curve.points == ()
+    assert [(excluded.why, excluded.runs) for excluded in curve.left_out] == [("mixed or unknown", 1)] * 2

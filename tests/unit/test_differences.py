@@ -112,7 +112,6 @@ CANNOT_CHANGE_A_RESULT = {
     "imported",
     "auto_stop_hours",
     "stop_when_stalled_minutes",
-    "priority",
 }
 COMPARED_OTHERWISE = {"code_dir", "engine_name"}
 

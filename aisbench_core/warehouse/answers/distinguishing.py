@@ -1,4 +1,4 @@
-"""What distinguishes benchmark configurations of the same workload and model: a parameter, the mode, or the data."""
+"""What distinguishes benchmark configurations of the same workload and model: a parameter, a field, mode or data."""
 
 import json
 from collections import defaultdict
@@ -7,7 +7,7 @@ from itertools import chain
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model import Mode
+from aisbench_core.model import Mode, deciding_fields
 from aisbench_core.warehouse.answers.group_statistics import current
 from aisbench_core.warehouse.store import Store
 
@@ -44,7 +44,7 @@ def _families(
             where region = ? and rehearsal = ? and fingerprint in (select unnest(?::VARCHAR[])) group by all),
         several as (
             from configurations qualify count(*) over (partition by workload, model) > 1)
-        select several.workload, several.model, several.fingerprint, runs.speed_parameters,
+        select several.workload, several.model, several.fingerprint, runs.spec, runs.speed_parameters,
             {", ".join(f"several.{name}" for name in _COLUMNS)}
         from several join (from runs where rowid in (
             select rowid from runs where run_id in (select run_id from several))) as runs using (run_id)
@@ -52,8 +52,9 @@ def _families(
         [region, rehearsal, fingerprints],
     )
     families: defaultdict[tuple[str, str], dict[str, Properties]] = defaultdict(dict)
-    for workload, model, fingerprint, speed, *cells in cur.fetchall():
-        properties = dict(zip(_COLUMNS, cells, strict=True)) | (json.loads(speed) or {})
+    for workload, model, fingerprint, spec, speed, *cells in cur.fetchall():
+        fields = deciding_fields(json.loads(spec))
+        properties = dict(zip(_COLUMNS, cells, strict=True)) | (json.loads(speed) or {}) | fields
         families[workload, model][fingerprint] = properties
     return list(families.values())
 

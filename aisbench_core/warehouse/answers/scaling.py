@@ -31,7 +31,8 @@ from aisbench_core.warehouse.values import BoardQuery, RunRow
 # What is equal along one curve: everything but the node count.
 LINE = ", ".join(name for name in GROUP_KEYS if name != "node_count")
 
-_SCALES = "mode = 'cluster' and node_count is not null and cards_per_node is not null"
+_IS_KNOWN = "(not_known = '' or origin <> 'launched')"
+_SCALES = f"mode = 'cluster' and node_count is not null and cards_per_node is not null and {_IS_KNOWN}"
 
 # T(n) of everything that can scale: the median of the valid runs. Single servers do not work together.
 # Imported runs, which claim what they say, scale among themselves only.
@@ -54,7 +55,8 @@ _KEY = ", ".join(_CONFIGURATION)
 _SYSTEM = tuple(name for name in GROUP_KEYS if name not in (*_CONFIGURATION, "node_count"))
 
 _WHY = f"""case when not ({COUNTED}) then validity
-    when node_count is null or cards_per_node is null then 'nodes not known' else '' end"""
+    when node_count is null or cards_per_node is null then 'nodes not known'
+    when not {_IS_KNOWN} then 'mixed or unknown' else '' end"""
 
 # Amdahl's law is fitted to logarithms: their mean and squares of each size say as much as the single runs would.
 _CURVES = f"""

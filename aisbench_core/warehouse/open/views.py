@@ -127,6 +127,8 @@ _COUNTED = f"throughput_cluster) filter (where {COUNTED}"
 
 _COUNT = f"count(*) filter (where {COUNTED})"
 _CI_LOW, _CI_HIGH = mean_interval_sql(f"avg({_COUNTED})", f"stddev_samp({_COUNTED})", _COUNT)
+# A row may hold runs of several configurations, as of a search over parameters: what differs has no mean.
+_IS_ONE = "max(not_known) = '' and min(fingerprint) = max(fingerprint)"
 _OLYMPIC = f"""case when {_COUNT} >= {OLYMPIC_RUNS}
     then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_COUNT} - 2) end"""
 _VALID = f"case when origin = 'launched' then {_COUNT} end"
@@ -150,8 +152,13 @@ SERIES = (
     ViewColumn(
         "cv", f"stddev_samp({_COUNTED}) / avg({_COUNTED})", FRACTION, "coefficient of variation; with 2 runs or more"
     ),
-    ViewColumn("ci_low", _CI_LOW, UNIT, "lower end of the mean's 95 % interval; with 2 runs or more"),
-    ViewColumn("ci_high", _CI_HIGH, UNIT, "its upper end"),
+    ViewColumn(
+        "ci_low",
+        f"case when {_IS_ONE} then {_CI_LOW} end",
+        UNIT,
+        "lower end of the mean's 95 % interval; with 2 runs or more of one configuration",
+    ),
+    ViewColumn("ci_high", f"case when {_IS_ONE} then {_CI_HIGH} end", UNIT, "its upper end"),
     ViewColumn("olympic_mean", _OLYMPIC, UNIT, "mean without the fastest and the slowest; with 5 runs or more"),
     ViewColumn("first_at_utc", "min(created_at)", UTC, "launch of the first run"),
     ViewColumn("last_at_utc", "max(coalesce(ended_at, created_at))", UTC, "end of the last run"),
