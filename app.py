@@ -22,6 +22,7 @@ from aisbench_core.private_files import private_umask, share_new_files
 from aisbench_core.settings import environment, load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
 from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
+from aisbench_core.web.half_requests import limit_half_requests
 from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity, require_complete
 from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
 from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, open_door
@@ -98,6 +99,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     require_permission(door.names.address, door.network)
     require_complete(load_settings(), door.names.address)
     identity()
+    limit_half_requests()
     certificate = str(st.get_option("server.sslCertFile") or "")
     require_tls(load_settings(), certificate)
     scheme = "https" if certificate else "http"

@@ -54,7 +54,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "xlsxwriter": frozenset({"aisbench_core/warehouse"}),
     "scipy": frozenset({"aisbench_core/statistics"}),
     "starlette": frozenset({"app.py", "aisbench_sandbox", "aisbench_core/api", "aisbench_core/web"}),
-    "uvicorn": frozenset({"aisbench_sandbox", "aisbench_core/api/serving.py"}),
+    "uvicorn": frozenset({"aisbench_sandbox", "aisbench_core/api/serving.py", "aisbench_core/web/half_requests.py"}),
 }
 """Libraries (and sqlite3) that belong to one part of the product, and where they may be imported."""
 
@@ -148,9 +148,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.series", "aisbench_core.statistics", "aisbench_core.tokens"),
         *(
             "aisbench_core.warehouse",
-            "aisbench_core.web.addresses",
-            "aisbench_core.web.front_door",
-            "aisbench_core.web.security_headers",
+            *(f"aisbench_core.web.{name}" for name in ("addresses", "front_door", "half_requests", "security_headers")),
             "aisbench_core.web.slow_readers",
         ),
         *("aisbench_core.wiring", *BELOW),

@@ -123,6 +123,17 @@ def require_permission(actor: Actor, method: str) -> None:
     _require(actor, PERMISSIONS[method], of_others=False)
 
 
+def require_first(actor: Actor, method: str) -> None:
+    """The same, for a way in that waits for something before it calls the method: a refusal is recorded here, too."""
+    try:
+        require_permission(actor, method)
+    except NotAllowed as error:
+        notes = ChangeNotes()
+        notes.sentences.append(str(error.message))
+        _record(PERMISSIONS[method], {"actor": actor}, [], ActOutcome.REFUSED, notes)
+        raise
+
+
 def _require(actor: Actor, permission: Permission, *, of_others: bool) -> None:
     change = Message("{change} of what others own", change=permission.change) if of_others else permission.change
     if actor.read_only and permission.is_change:

@@ -11,6 +11,7 @@ from aisbench_core.api.app import ApiServer
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.web.addresses import url_of
+from aisbench_core.web.half_requests import limit_half_requests
 from aisbench_core.web.security_headers import SecurityHeaders
 from aisbench_core.web.slow_readers import SlowReaders
 from aisbench_core.wiring import open_core
@@ -32,6 +33,7 @@ def serve(host: str, port: int, on_ready: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=LAST_ANSWERS_SECONDS,
         )
     )
+    limit_half_requests()
     open_core()  # settings that cannot be used are an error now, not at the first request
     with _listening(host, port) as listener:
         asyncio.run(_answer(server, listener, lambda: on_ready(url_of(host, listener.getsockname()[1]))))

@@ -286,15 +286,18 @@ def add_channel(
     first line is the address, the second one the secret of a webhook. ${AISBENCH_NOTIFY_…} stands for that variable
     in the environment of the process that follows runs.
     """
-    from aisbench_core.notifications.channels import DEFAULT_KINDS, WEBHOOK, channel_of
+    from aisbench_core.access.guard import require_first
+    from aisbench_core.notifications.channels import DEFAULT_KINDS, WEBHOOK, NotificationChannels, channel_of
 
+    core = open_core(writing=True)
+    require_first(actor(), NotificationChannels.save.__qualname__)
     url, secret = _entered(WEBHOOK)
     answers = {
         "name": name, "url": url, "events": events or DEFAULT_KINDS, "workloads": workloads, "people": people,
         "view": view, "language": language,
     }  # fmt: skip
     channel = channel_of(answers | ({"secret": secret} if secret else {}), Message("channel"))
-    open_core(writing=True).notifications.channels.save(channel, actor(), replace=replace)
+    core.notifications.channels.save(channel, actor(), replace=replace)
     display.result(_plain(channel), as_json, lambda: f"{channel.name}: {channel.masked}")
 
 

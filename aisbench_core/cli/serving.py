@@ -52,13 +52,15 @@ def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bo
     the cloud keep running.
     """
     from aisbench_core.settings import HOME, load_settings
-    from aisbench_core.web.identity import require_complete
+    from aisbench_core.web.identity import require_complete, require_remote_proxy
 
     settings = load_settings()
     host = host or settings.host
     signed_in = settings.needs_sign_in
     require_permission(host, signed_in or network or settings.allow_network_access_without_sign_in)
     require_complete(settings, host)
+    if sandbox:
+        require_remote_proxy(settings)
     port = (settings.port if port is None else port) or _free_port(host)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: stop the children first
     family = _Family(HOME)

@@ -2,7 +2,6 @@
 
 import hashlib
 import hmac
-import ipaddress
 import json
 import logging
 import socket
@@ -16,6 +15,7 @@ from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.messages import Message, in_chinese, joined
 from aisbench_core.model import News
 from aisbench_core.notifications.channels import MAIL, MIN_SECRET, NotificationChannel, expanded, mail_problem
+from aisbench_core.notifications.destinations import is_public
 from aisbench_core.settings import Settings
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class MessageSender:
         except (OSError, UnicodeError):
             raise NotSent(Message("the recipient's host name cannot be resolved")) from None
         addresses = [str(entry[4][0]) for entry in found]
-        if not self._may_be_private and not all(map(_is_public, addresses)):
+        if not self._may_be_private and not all(map(is_public, addresses)):
             raise ConfigError(
                 Message("the recipient is at a private address"),
                 Message("an admin can allow that with notify_private_addresses: true"),
@@ -169,12 +169,6 @@ def _incomplete(channel: NotificationChannel) -> ConfigError:
         Message("the address of channel {name} is not complete", name=channel.name),
         Message("docs/notifications.md shows the form for each service"),
     )
-
-
-def _is_public(address: str) -> bool:
-    found = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(found, "ipv4_mapped", None)
-    return bool((mapped or found).is_global) and not found.is_multicast
 
 
 def _pool(scheme: str, address: str, port: int, host: str) -> "HTTPConnectionPool":

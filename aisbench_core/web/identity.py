@@ -27,6 +27,7 @@ from aisbench_core.web.plain_page import answer_later
 from aisbench_core.web.refusing import Refusal, address_of, refuse
 
 HEALTH = "/_stcore/health"
+LOOPBACK = tuple(map(ipaddress.ip_network, ("127.0.0.0/8", "::1/128")))
 
 NOT_THE_PROXY = "The console answers only through its proxy (trusted_proxies in docs/settings.md)."
 NO_NAME = "The proxy sent no user name: sign in there."
@@ -86,6 +87,22 @@ def require_complete(settings: Settings, address: str) -> None:
     if settings.identity is Identity.OIDC:
         _require_registration(settings)
         _require_tls(settings, address)
+
+
+def require_remote_proxy(settings: Settings) -> None:
+    """Raise ConfigError if programs of this machine, such as jobs of a sandbox, could pose as the proxy."""
+    if settings.identity is not Identity.PROXY:
+        return
+    for network in settings.proxy_networks:
+        if any(network.version == own.version and network.overlaps(own) for own in LOOPBACK):
+            raise ConfigError(
+                Message(
+                    "trusted_proxies has {network}: jobs of the sandbox run on this machine, and could sign in as"
+                    " anybody",
+                    network=network,
+                ),
+                Message("run the sandbox on another machine, or set identity: oidc"),
+            )
 
 
 def _require_registration(settings: Settings) -> None:

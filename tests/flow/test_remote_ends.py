@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.cli.remote.child import MOST_MEMORY
 from aisbench_core.commands.running import AT_ONCE_PER_NAME
 from aisbench_core.model import Role
@@ -108,6 +109,18 @@ def test_a_server_that_follows_no_runs_follows_none_for_a_command(
     assert core.ledger.last_beat() is None
     assert core.ledger.page()[0].state == "preparing"
     server.stop()
+
+
+def test_who_may_add_no_channel_is_refused_before_an_address_is_asked_for(
+    server: ApiProcess, core: Core, tmp_path: Path
+) -> None:
+    viewer = RemoteShell(server.url, token_for(core, Role.VIEWER, "eve"), tmp_path)
+
+    refused = viewer.type("notify", "add", "lab")  # with nothing on stdin
+
+    assert "channel.save needs the role admin" in refused.stderr
+    [entry] = core.audit.entries(AuditQuery(who="eve"), TESTER)
+    assert (entry.act.change, entry.act.outcome) == ("channel.save", "refused")
 
 
 def test_a_revoked_token_ends_what_runs_with_it(engineer: RemoteShell, core: Core) -> None:

@@ -201,6 +201,18 @@ def test_other_machines_are_not_served_without_a_switch_that_says_it(
     assert "--allow-network-access-without-sign-in" in refused.stderr
 
 
+@pytest.mark.parametrize("trusted", ["127.0.0.1", "10.0.0.2, ::1", "0.0.0.0/0"])
+def test_beside_a_sandbox_no_program_of_this_machine_may_say_who_somebody_is(
+    environment: dict[str, str], trusted: str
+) -> None:
+    identity = {"AISBENCH_IDENTITY": "proxy", "AISBENCH_TRUSTED_PROXIES": trusted}
+
+    ended = aisbench(environment | identity, "serve", "--sandbox", "--port", "0")
+
+    assert ended.returncode == 2, ended.stderr
+    assert "jobs of the sandbox run on this machine, and could sign in as anybody" in ended.stderr
+
+
 @pytest.mark.parametrize(("identity", "missing"), [("proxy", "trusted_proxies"), ("oidc", "oidc_issuer")])
 def test_a_sign_in_that_lacks_something_is_a_sentence(environment: dict[str, str], identity: str, missing: str) -> None:
     ended = aisbench(environment | {"AISBENCH_IDENTITY": identity}, "serve", "--port", "0")

@@ -203,6 +203,17 @@ def test_an_answer_counts_once_and_in_the_browser_that_asked(
     assert "started in another browser" in failed(browser.get(address))
 
 
+def test_a_copied_cookie_does_not_complete_a_sign_in_again(browser: Browser, provider: OwnProvider) -> None:
+    asked = query_of(browser.get("/sign-in?page=/runs").header("location"))
+    provider.nonce, address = asked["nonce"], f"/oauth2callback?code={CODE}&state={asked['state']}"
+    copied = dict(browser.cookies)
+    assert browser.get(address).status == 303
+
+    browser.cookies = copied
+
+    assert "was completed before" in failed(browser.get(address))
+
+
 @pytest.mark.parametrize(
     ("refusal", "said"),
     [

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import threading
 import time
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -39,21 +40,38 @@ def own_page(address: str) -> str:
 
 
 class Attempts:
-    """Puts attempts into cookies, and reads them again. The key is this process's, and is drawn at its start."""
+    """Puts attempts into cookies, and reads each once. The key is this process's, and is drawn at its start.
+
+    So it knows all that it has read: a copy of the cookie opens nothing."""
 
     def __init__(self) -> None:
         self._signed = URLSafeTimedSerializer(
             secrets.token_bytes(32), salt="sign-in", signer_kwargs={"digest_method": sha256}
         )
+        self._used: dict[str, float] = {}
+        self._guard = threading.Lock()
 
     def text_of(self, attempt: SignInAttempt) -> str:
         """For the cookie."""
         return str(self._signed.dumps(asdict(attempt)))
 
     def read(self, text: str, state: str) -> SignInAttempt | None:
-        """The attempt in a cookie; None if it is not ours, too old, or not the one of this state."""
+        """The attempt in a cookie, once; None if it is not ours, too old, not the one of this state, or was read."""
         try:
             attempt = SignInAttempt(**self._signed.loads(text, max_age=MOST_SECONDS))
         except BadData:
             return None
-        return attempt if secrets.compare_digest(attempt.state.encode(), state.encode()) else None
+        if not secrets.compare_digest(attempt.state.encode(), state.encode()):
+            return None
+        return attempt if self._use(attempt) else None
+
+    def _use(self, attempt: SignInAttempt) -> bool:
+        """Whether this is the first use. What is too old to be read needs not be known any more."""
+        now = time.time()
+        with self._guard:
+            # An attempt is not read in its last second, so one second more is enough.
+            self._used = {state: at for state, at in self._used.items() if now - at <= MOST_SECONDS + 1}
+            if attempt.state in self._used:
+                return False
+            self._used[attempt.state] = now
+        return True

@@ -131,7 +131,9 @@ class SignInDoor:
         _require_consent(request)
         if attempt is None:
             raise SignInFailed(
-                Message("this sign-in was started in another browser, or took more than ten minutes"),
+                Message(
+                    "this sign-in was started in another browser, was completed before, or took more than ten minutes"
+                ),
                 Message("sign in from this page"),
             )
         _require_code(request, self.settings.oidc_issuer)
