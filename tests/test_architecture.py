@@ -218,7 +218,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/notifications": (
         *("aisbench_core.notifications", "aisbench_core.report.sentences"),
         *(f"aisbench_core.running.ledger{part}" for part in ("", "_outbox", "_schedules", "_series")),
-        *("aisbench_core.strict_yaml", "aisbench_core.warehouse"),
+        *("aisbench_core.strict_yaml", "aisbench_core.warehouse", "aisbench_core.web.addresses"),
         *BELOW,
     ),
     "aisbench_core/annotations.py": (

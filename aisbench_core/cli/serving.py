@@ -144,14 +144,16 @@ def _start_all(
     encryption = ["--server.sslCertFile", str(tls.certificate), "--server.sslKeyFile", str(tls.key)] if tls else []
     console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), *encryption]
     # With sign-in, the address of a connection is the connection's, whatever a header says; see web/identity.py.
-    variables = {**environment(), FORWARDED: ""} if settings.needs_sign_in else None
+    # Messages link to where the console is really served, whatever the settings say.
+    served = {**environment(), "AISBENCH_HOST": host, "AISBENCH_PORT": str(port)}
+    variables = {**served, FORWARDED: ""} if settings.needs_sign_in else served
     family.start(CONSOLE, [*console, "--", *switches], variables)  # starts while the sandbox does
     if sandbox:
         _wait_until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
     if is_read_only(settings.data_dir):
         display.message(f"the folder {settings.data_dir} is read-only: runs are neither launched nor followed")
     else:
-        family.start("the follower", ["aisbench_core.cli", "--local", "follow", "--quiet"])
+        family.start("the follower", ["aisbench_core.cli", "--local", "follow", "--quiet"], served)
     _wait_until(family, CONSOLE, answers)
     click.echo(f"AISBench console: {address}")
     if sandbox:

@@ -51,7 +51,9 @@ class Causes:
     def explain(self, run_id: str) -> Explanation:
         """Why a run failed or hangs. Raises RunNotFound."""
         run = self.ledger.get(run_id)
-        folder = self.folders.read(run.run_id, FolderPart.RECORD, FolderPart.LOGS)
+        return self._explain(run, self.folders.read(run.run_id, FolderPart.RECORD, FolderPart.LOGS))
+
+    def _explain(self, run: Run, folder: RunFolder) -> Explanation:
         watch = self.watches.get(run.run_id) if run.state is RunState.RUNNING else None
         stamp = _stamp(run, folder, watch)
         with self._guard:
@@ -79,10 +81,16 @@ class Causes:
     def sentence(self, run_id: str) -> Message | None:
         """The cause for a message about a failed run; None unless it is at least likely."""
         try:
-            cause = self.explain(run_id).cause
+            return _sentence(self.explain(run_id))
         except AisbenchError:  # a message without a cause is better than none
             return None
-        return cause.text if cause and cause.confidence is not Confidence.POSSIBLE else None
+
+    def sentence_here(self, run: Run) -> Message | None:
+        """The same from the files that are on this machine: lists show many runs, and fetch the logs of none."""
+        try:
+            return _sentence(self._explain(run, self.folders.path(run.run_id)))
+        except AisbenchError:
+            return None
 
     def _explained(self, run: Run, folder: RunFolder, watch: Watch | None) -> Explanation:
         details = _details(folder)
@@ -117,6 +125,11 @@ class Causes:
         completed = self.ledger.page((RunState.COMPLETED,), run.spec.workload, 50, 0)
         same = (each for each in completed if (each.spec.workload, each.profile) == (run.spec.workload, run.profile))
         return next((each.spec for each in same), None)
+
+
+def _sentence(found: Explanation) -> Message | None:
+    cause = found.cause
+    return cause.text if cause and cause.confidence is not Confidence.POSSIBLE else None
 
 
 def _with_fixes(spec: RunSpec, fixes: tuple[Fix, ...]) -> RunSpec:

@@ -17,6 +17,7 @@ from aisbench_core.running.ledger_outbox import Outbox
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.saved import Address
+from aisbench_core.web.addresses import url_of
 
 LOG = logging.getLogger(__name__)
 
@@ -143,7 +144,9 @@ class Notifications:
         return address is not None and shows(address, news)
 
     def _link(self, news: News) -> str:
-        base = self._settings.public_url or f"http://{self._settings.host}:{self._settings.port}"
+        settings = self._settings
+        scheme = "https" if settings.tls_certificate else "http"
+        base = settings.public_url or url_of(settings.host, settings.port, scheme)
         if not news.facts:  # a test is about no run
             page = "notifications"
         elif news.kind is NewsKind.SKIPPED:

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from aisbench_core.authoring.specfile import from_yaml
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OpenPage, texts
@@ -96,6 +97,38 @@ def test_missing_runs_are_one_click_away_as_a_series(open_page: OpenPage, data_d
     stored = Ledger(data_dir / "ledger.sqlite3").draft(draft)
     assert stored
     assert from_yaml(stored).framework_version == "r1.11"
+
+
+def test_more_runs_of_imported_results_are_imported_not_launched(open_page: OpenPage, data_dir: Path) -> None:
+    """A launched run never joins a row of imported ones."""
+    origin = a.imported().imported
+    launched = [*version("r1.10", GOOD, 0), *version("r1.11", (8000.0,), 1)]
+    recorded(data_dir, *(replace(each, imported=origin) for each in launched))
+
+    app = open_page("home")
+
+    assert "1 more of r1.11 needed" in texts(app)
+    assert not [button for button in app.button if "as a series" in button.label]
+    assert [link for link in app.get("page_link") if link.proto.label == "Import more results"]
+
+
+def test_the_cause_of_a_failed_run_stands_in_lists_where_it_is_known(open_page: OpenPage, data_dir: Path) -> None:
+    ledger = Ledger(data_dir / "ledger.sqlite3")
+    ledger.add(
+        a.run(
+            "r-failed", state=RunState.FAILED, verdict=RunState.FAILED, ended_at=NOW, detail="rank 0 exited with code 1"
+        )
+    )
+    folder = RunFolder(data_dir / "runs" / "r-failed")
+    folder.logs.mkdir(parents=True)
+    folder.log(0).write_text("[rank0]: RuntimeError: NPU out of memory. Tried to allocate 2.00 GiB (NPU 0)\n", "utf-8")
+    recorded(data_dir, a.record())
+
+    home, runs = texts(open_page("home")), texts(open_page("runs"))
+
+    for page in (home, runs):
+        assert "The memory of a card was exhausted" in page
+        assert "exited with code" not in page
 
 
 def test_what_runs_and_what_failed_since_yesterday_is_listed(open_page: OpenPage, data_dir: Path) -> None:

@@ -1,15 +1,19 @@
 """The run page says what the platform says about a job: that it hangs, why it was restarted, why it waits."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.liveness.stalls import Observation, begun
+from aisbench_core.messages import Message
 from aisbench_core.model import (
+    Event,
     JobDetails,
     JobDiagnosis,
     JobStage,
+    Level,
     QueuePosition,
     RunState,
     StageStep,
@@ -18,6 +22,7 @@ from aisbench_core.running.job_watch import write_details
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.run_paths import RunFolder
+from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.job_details import AGAIN, AT, BROKEN, HANG, INTERRUPTED
 from tests.console.seeds import FAILED_RUN, RETRYING_RUN
@@ -127,6 +132,20 @@ def test_a_damaged_file_hides_nothing_else(open_page: OpenPage, used: Path) -> N
 
     assert not app.exception
     assert "Timeline" in [header.value for header in app.header]
+
+
+def test_elapsed_time_never_runs_backwards(open_page: OpenPage, used: Path) -> None:
+    """The platform's times have whole seconds: its events can be older than those before them."""
+    ledger, began = Ledger(used / "ledger.sqlite3"), AT + timedelta(seconds=0.9)
+    ledger.add(a.run("fresh", created_at=began, state=RunState.RUNNING, ended_at=None, duration_s=None))
+    for seconds in (0.0, 3.7):
+        at = began + timedelta(seconds=seconds)
+        ledger.note(Event("fresh", at, "console", Level.INFO, Message("retry {number}", number=seconds), "ann"))
+    store(used, "fresh", JobDetails(events=(replace(HANG, at=AT + timedelta(seconds=4)), replace(HANG, at=AT))))
+
+    [timeline] = [table.value for table in open_page("live", run="fresh").dataframe if "Elapsed" in table.value]
+
+    assert [*timeline["Elapsed"]] == ["0 s", "0 s", "3.7 s", "3.7 s"]
 
 
 def test_a_stall_is_a_banner_and_a_mark_until_there_is_a_sign_of_life(open_page: OpenPage, used: Path) -> None:

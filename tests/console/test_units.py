@@ -31,6 +31,17 @@ def test_the_leaderboard_draws_each_unit_on_an_axis_of_its_own(open_page: OpenPa
     assert values == [{8_000, 8_050, 8_100}, {310, 320, 330}]
 
 
+def test_two_benchmarks_of_one_unit_are_not_drawn_on_one_axis(open_page: OpenPage, data_dir: Path) -> None:
+    other = {"facts": replace(BERT, throughput_unit="samples/s"), "workload": "mindspore_bert"}
+    made = [*a.records([8_000, 8_100], "image"), *a.records([310, 330], "text", **other)]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+
+    app = open_page("leaderboard", show="groups", chart="1")
+
+    values = [{row["value"] for row in drawn(app, chart) if row.get("value")} for chart in (0, 1)]
+    assert values == [{8_000, 8_050, 8_100}, {310, 320, 330}]
+
+
 @pytest.mark.usefixtures("two_units")
 def test_tables_of_the_leaderboard_hold_every_number_in_one_column_with_its_unit_beside(open_page: OpenPage) -> None:
     groups = table(open_page("leaderboard", show="groups"))

@@ -67,6 +67,16 @@ def test_one_command_serves_the_console_and_carries_runs_to_their_end(
     assert "completed" in run.stderr
 
 
+def test_messages_of_its_follower_link_to_the_port_that_is_served(served: "subprocess.Popen[str]") -> None:
+    port = address_of(served).rpartition(":")[2]
+
+    programs = [Path(f"/proc/{child}") for child in children_of(served.pid)]
+    followers = [program for program in programs if b"follow" in (program / "cmdline").read_bytes().split(b"\0")]
+
+    assert len(followers) == 1
+    assert f"AISBENCH_PORT={port}".encode() in (followers[0] / "environ").read_bytes().split(b"\0")
+
+
 def test_a_server_that_commands_are_sent_to_does_not_keep_a_console_from_following(environment: dict[str, str]) -> None:
     remote = environment | {"AISBENCH_SERVER": "https://bench.example", "AISBENCH_TOKEN": "aisb_x"}
     command = [sys.executable, "-m", "aisbench_core.cli", "--local", "serve", "--port", "0"]

@@ -6,6 +6,7 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import change_digits, short, signed
+from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.histories import (
     BaselineReason,
     MetricVerdict,
@@ -68,7 +69,10 @@ def _show_group(group: TrendVerdict, title: str, region: RegionFacts) -> None:
             navigation.link(navigation.HISTORY, plain(title), selection)
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(sentence(verdict))
-            if verdict.runs_missing:
+            if verdict.runs_missing and group.row.group.origin is Origin.IMPORTED:
+                # A launched run is never one of an imported row: only more imported ones help.
+                navigation.link(navigation.IMPORT, t("home.import_missing"), {})
+            elif verdict.runs_missing:
                 label, run_id = t("home.launch_missing", runs=verdict.runs_missing), group.row.latest_run_id
                 if st.button(label, key=f"missing-{group.row.group.id}", icon=":material/playlist_add:"):
                     _open_series(run_id, verdict.runs_missing)

@@ -149,7 +149,7 @@ def _show_runs(title: str, none: str, runs: Sequence[Run], *, total: int) -> Non
             show_alert_badge(run)
             navigation.link(navigation.LIVE, plain(titles[run.run_id]), {"run": run.run_id})
         if run.state is RunState.FAILED:
-            st.caption(plain(t.message(run.detail)))
+            st.caption(plain(cards.why_failed(run)))
         elif run.state in ACTIVE:
             cards.show_line(run, ledger_answer(core().ledger.progress, run.run_id))
     if total > len(runs):

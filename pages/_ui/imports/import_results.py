@@ -14,7 +14,7 @@ from aisbench_core.authoring.specfile import NUMBERS
 from aisbench_core.formats import MISSING, number, percent
 from aisbench_core.importing.choices import Choices, ImportAnswers, Preview, Provenance
 from aisbench_core.importing.readers.results import ParsedResult, Table, Unread
-from aisbench_core.model import Mode, Origin
+from aisbench_core.model import Mode
 from aisbench_core.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
 from pages._ui import numbers
 from pages._ui.imports.table_columns import corrected, show_columns
@@ -22,6 +22,7 @@ from pages._ui.runs.validity import check_text
 from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import actor, core, right_to
+from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import LEADERBOARD, link
 from pages._ui.shell.tables import show_table
@@ -296,13 +297,14 @@ def show_save(read: Read, choices: Choices) -> None:
             bar.progress(done / total, text=t("import_results.saving", done=done, total=total))
 
         saved = core().imports.save(read.results, choices, actor(), on_progress)
-        st.session_state[SAVED] = (saved, choices.where)
+        st.session_state[SAVED] = saved
         st.rerun()
     if SAVED in st.session_state:
-        saved, where = st.session_state[SAVED]
+        saved = st.session_state[SAVED]
         st.success(t("import_results.saved", new=len(saved.new), known=saved.existing), icon=":material/check:")
         if saved.corrected:
             st.info(t("import_results.corrected", count=saved.corrected), icon=":material/edit:")
-        region = f"{where.region}~rehearsal" if where.rehearsal else where.region
-        selection = {"region": region, "origin": Origin.IMPORTED.value, "show": "runs", "invalid": "1"}
-        link(LEADERBOARD, t("import_results.go"), selection)
+        # Results may name a region of their own, so that they are elsewhere than was chosen.
+        if row := core().warehouse.run(saved.new[0]) if saved.new else None:
+            selection = {"region": region_key(row), "origin": row.origin.value, "show": "runs", "invalid": "1"}
+            link(LEADERBOARD, t("import_results.go"), selection)

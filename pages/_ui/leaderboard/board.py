@@ -1,6 +1,6 @@
 """The leaderboard's parts: filters, chart and tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -153,13 +153,21 @@ def show_bars(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[s
     if not drawn:
         return
     dots = cached(core().warehouse.dots, query, tuple(drawn), MAX_DOTS)
-    for group in charts.by_unit(drawn).values():
+    for group in _by_benchmark(drawn):
         charts.draw(chart.bars(group, dots, parameters), text=t("charts.board"))
     hidden = sum(row.runs - len(dots[row.latest_run_id]) for row in drawn)
     notes = [t("charts.board_legend")]
     notes += [t("charts.first_bars", bars=MAX_BARS)] if len(rows) > MAX_BARS else []
     notes += [t("charts.sampled", hidden=f"{hidden:,}", most=MAX_DOTS)] if hidden else []
     st.caption(" ".join(notes))
+
+
+def _by_benchmark(rows: Sequence[BoardRow]) -> Collection[list[BoardRow]]:
+    """The rows of each workload, model and unit, in their order: samples of two models do not share an axis."""
+    groups: dict[tuple[str, str, str], list[BoardRow]] = {}
+    for row in rows:
+        groups.setdefault((row.workload, row.model, row.throughput_unit), []).append(row)
+    return groups.values()
 
 
 def show_run_table(query: BoardQuery) -> bool:

@@ -1,6 +1,7 @@
 """What happened to a run, by time: the console's events, the platform's, and what people noted."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 import streamlit as st
 
@@ -35,14 +36,15 @@ def known(run_id: str) -> tuple[tuple[Event, ...], Annotations]:
 def _rows(now: RunSnapshot, seen: Sequence[Event], noted: Annotations) -> list[dict[str, str]]:
     run_id = now.run.run_id
     events = chronological([*seen, *cloud_events(run_id, now.details), *noted.timeline(run_id)])
+    # The platform's times have whole seconds, so that its events can seem older than those before them.
+    passed = accumulate(((event.at - events[0].at).total_seconds() for event in events), max)
     return [
         {
             t("live.at"): when(event.at),
-            # The platform's times have whole seconds, so that its first events can seem older than the launch.
-            t("live.after"): duration(max(0.0, (event.at - events[0].at).total_seconds())),
+            t("live.after"): duration(elapsed),
             t("live.what"): t.event(event),
             t("live.level"): t(f"level.{event.level}"),
             t("live.source"): t.actor(event.actor, event.source),
         }
-        for event in events
+        for event, elapsed in zip(events, passed, strict=True)
     ]

@@ -81,9 +81,14 @@ def show_detail(run: Run) -> None:
         problem = plain(t.message(run.step_error))
         st.warning(t("live.retrying", attempts=run.attempts, detail=problem), icon=":material/autorenew:")
     elif run.state is RunState.FAILED:
-        st.error(plain(t.message(run.detail)) or t("state.failed"), icon=":material/cancel:")
+        st.error(plain(why_failed(run)) or t("state.failed"), icon=":material/cancel:")
     elif run.detail:
         st.markdown(plain(t.detail(run)))
+
+
+def why_failed(run: Run) -> str:
+    """The diagnosed cause of a failed run, where there is one that is at least likely, else what its job said last."""
+    return t.message(core().causes.sentence_here(run) or run.detail)
 
 
 def show_line(run: Run, progress: Progress | None) -> None:

@@ -176,7 +176,9 @@ def _statistics(row: MatrixRow) -> dict[str, str]:
 def _verdict_text(row: MatrixRow) -> str:
     if row.evaluation is None:
         return MISSING
-    return t("repeatability.counts" if row.evaluation.counts else "repeatability.counts_not")
+    if not row.evaluation.counts:
+        return t("repeatability.counts_not")
+    return t("repeatability.counts_warned" if row.evaluation.of_level(CheckLevel.WARN) else "repeatability.counts")
 
 
 def show_series_verdicts(matrix: Matrix) -> None:
