@@ -69,7 +69,7 @@ MEANINGS: Mapping[str, str] = {
     "olympic_mean": "Mean without the highest and the lowest value, in `unit`; null below the runs that it needs.",
     "other_builds": "Number of runs of another build of the same version.",
     "other_systems": "Number of runs of another accelerator, or of other data.",
-    "p_value": "Two-sided, of Welch's t-test.",
+    "p_value": "Two-sided, of a t-test: pooled, or Welch's where the smaller side varies more.",
     "parallel": "The most active jobs of series in the pool.",
     "parameters": "Hyperparameters by name.",
     "position": "Place in the queue, from 1.",

@@ -95,14 +95,17 @@ def _pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None) -> RowP
         return RowPair(old, new, Comparability.NOT_COMPARABLE, ("code_sha256",))
     comparable = comparison.verdict is Comparability.COMPARABLE
     beside = difference(old.values, new.values) if comparable else None
-    power = power_of(old.summary, new.summary) if comparable else None
-    return RowPair(old, new, comparison.verdict, comparison.reasons, beside, power=power)
+    return RowPair(old, new, comparison.verdict, comparison.reasons, beside)
 
 
 def _settled(pairs: Sequence[RowPair]) -> Iterator[RowPair]:
-    """The pairs with p-values adjusted over all rows, and outcomes."""
-    p_values = iter(adjusted([pair.difference.p_value for pair in pairs if pair.difference]))
-    for pair in pairs:
+    """The pairs with p-values adjusted over all rows, outcomes, and what so many tests detect."""
+    unadjusted = [pair.difference.p_value for pair in pairs if pair.difference]
+    p_values = iter(adjusted(unadjusted))
+    for each in pairs:
+        is_comparable = each.comparability is Comparability.COMPARABLE
+        power = power_of(each.baseline.summary, each.candidate.summary, len(unadjusted)) if is_comparable else None
+        pair = replace(each, power=power)
         if pair.difference is None:
             yield pair
             continue

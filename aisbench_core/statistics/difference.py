@@ -13,12 +13,10 @@ from aisbench_core.statistics.summary import log_interval
 # Of each side: a single value has no spread.
 MIN_VALUES = 2
 
-# Smaller samples are pooled: Welch's degrees of freedom shrink to those of the smaller side, and a drop of three
-# standard deviations in 3 runs would be detected in 25 % instead of 99 % of cases.
-MIN_WELCH_VALUES = 6
-
-# P-value below which the smaller side is taken to have the larger variance.
-UNEQUAL_BELOW = 0.01
+# P-value below which the smaller side is taken to vary more. Pooled is the rule at every size: Welch's degrees of
+# freedom shrink to those of the smaller side, and one that began at 6 runs made the sixth run detect less than the
+# fifth.
+UNEQUAL_BELOW = 0.02
 
 # The probability with which a true change is to be reported.
 TARGET_POWER = 0.9
@@ -56,8 +54,8 @@ class MeanDifference:
 def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDifference | None:
     """The candidate against the baseline; None with fewer than MIN_VALUES on a side, or a baseline of mean 0.
 
-    Two sides of only zeros do not differ. Pooled if a side has fewer than MIN_WELCH_VALUES, unless the smaller side has
-    the larger variance: pooling would underestimate the error then."""
+    Two sides of only zeros do not differ. Pooled unless the smaller side varies more (F test): pooling would
+    underestimate the error then."""
     if min(len(baseline), len(candidate)) < MIN_VALUES:
         return None
     if not any((*baseline, *candidate)):
@@ -84,10 +82,8 @@ def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDif
 
 def _choose_test(one: Sequence[float], other: Sequence[float]) -> TTest:
     small, large = sorted((one, other), key=len)
-    if len(small) >= MIN_WELCH_VALUES:
-        return TTest.WELCH
     wider = larger_spread_p(variance(small), len(small) - 1, variance(large), len(large) - 1)
-    return TTest.WELCH if len(large) > len(small) and wider < UNEQUAL_BELOW else TTest.POOLED
+    return TTest.WELCH if len(small) < len(large) and wider < UNEQUAL_BELOW else TTest.POOLED
 
 
 def _pooled(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
@@ -147,11 +143,16 @@ def power(cv: float, change: float, baseline: int, candidate: int, rule: Reporti
     return Power(cv, change, _visible(cv, baseline, candidate, rule), runs, runs_each)
 
 
-def _detects(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> bool:
+def detection_rate(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> float:
+    """The probability that a true change is reported: by the test of `difference` where both sides vary alike."""
     if cv == 0:
-        return change >= rule.least
+        return float(change >= rule.least)
     error = cv * math.sqrt(1 / baseline + 1 / candidate)
-    return power_of_t(change / error, rule.least / error, baseline + candidate - 2, rule.alpha) >= TARGET_POWER
+    return power_of_t(change / error, rule.least / error, baseline + candidate - 2, rule.alpha)
+
+
+def _detects(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> bool:
+    return detection_rate(change, cv, baseline, candidate, rule) >= TARGET_POWER
 
 
 def _fewest(detects: Callable[[int], bool]) -> int | None:

@@ -123,6 +123,8 @@ def _against(
     baseline, candidate = of_one_build(baseline, field), of_one_build(newest, field)
     mixed = _mixed(field, baseline)
     measured = [metric for metric in TRACKED if any(metric.name in run.values for run in (*baseline, *candidate))]
+    metrics = () if mixed else tuple(_compared(metric, unit, baseline, candidate) for metric in measured)
+    within = (*_against_build_before(unit, newest, candidate, field), *_changed_within(unit, candidate))
     return RegressionVerdict(
         rule=rule,
         field=field,
@@ -130,11 +132,17 @@ def _against(
         candidate=_one_version(candidate, field),
         baseline_run_ids=tuple(run.run_id for run in baseline),
         candidate_run_ids=tuple(run.run_id for run in candidate),
-        metrics=() if mixed else tuple(_compared(metric, unit, baseline, candidate) for metric in measured),
-        within=(*_against_build_before(unit, newest, candidate, field), *_changed_within(unit, candidate)),
+        metrics=_with_power(metrics, sum(metric.p_value is not None for metric in (*metrics, *within))),
+        within=within,
         mixed=mixed,
         other_builds=total - len(baseline) - len(candidate),
     )
+
+
+def _with_power(metrics: Sequence[MetricVerdict], tests: int) -> tuple[MetricVerdict, ...]:
+    """The metrics, of one answer with so many tests, with their power. Where the position of a change is searched for,
+    more runs are needed than where it is known: nothing is promised there."""
+    return tuple(replace(metric, power=power_of(metric.baseline, metric.candidate, tests)) for metric in metrics)
 
 
 _ASPECTS = {"image": VersionField.ENGINE, "code": VersionField.CODE}
@@ -238,18 +246,20 @@ def _undecided(metric: Tracked, unit: str, baseline: Summary | None, candidate: 
         Outcome.NOT_ENOUGH,
         baseline,
         candidate,
-        power=power_of(baseline, candidate),
     )
 
 
-def power_of(baseline: Summary | None, candidate: Summary | None) -> Power | None:
-    """The power of a test between these runs, from the spread of both sides; None while no spread is known."""
+def power_of(baseline: Summary | None, candidate: Summary | None, tests: int) -> Power | None:
+    """The power of one of `tests` tests between these runs, from the spread of both sides; None while none is known.
+
+    It is that of a change in this metric alone, whose p-value the adjustment multiplies by the number of tests."""
     sides = [side for side in (baseline, candidate) if side is not None and side.cv is not None]
     if baseline is None or not sides:
         return None
     freedom = sum(side.count - 1 for side in sides)
     cv = math.sqrt(sum((side.count - 1) * (side.cv or 0) ** 2 for side in sides) / freedom)
-    return power(cv, PLANNED, baseline.count, candidate.count if candidate else 0, Reporting(EFFECT, ALPHA))
+    rule = Reporting(EFFECT, ALPHA / max(1, tests))
+    return power(cv, PLANNED, baseline.count, candidate.count if candidate else 0, rule)
 
 
 def _decided(regression: RegressionVerdict, adjusted_p: Iterator[float], tests: int) -> RegressionVerdict:

@@ -246,6 +246,9 @@ def _versions(names: str) -> str:
 
 def _power(regression_verdict: RegressionVerdict) -> str:
     """How many runs detect which change, by the first metric whose spread is known."""
+    is_searched = regression_verdict.rule is BaselineReason.LEVEL_BEFORE
+    if is_searched and any(metric.p_value is not None for metric in regression_verdict.metrics):
+        return t("history.power_searched")
     metric = next((metric for metric in regression_verdict.metrics if metric.power), None)
     if metric is None or metric.power is None:
         return t("history.power_unknown")
