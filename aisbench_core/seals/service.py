@@ -43,44 +43,42 @@ class Seals:
     audit: Audit
     clock: Clock
 
-    def seal_launched(self, run_id: str, actor: Actor) -> None:
+    def seal_launched(self, run_id: str, by: Actor) -> None:
         """Seal what a launch has written. An error is logged: the run is stored, and would be launched again."""
         try:
-            self._seal_launched(run_id, actor)
+            self._seal_launched(run_id, by)
         except AisbenchError:
             LOG.exception("run %s: what its launch wrote is not sealed", run_id)
 
-    def _seal_launched(self, run_id: str, actor: Actor) -> None:
+    def _seal_launched(self, run_id: str, by: Actor) -> None:
         folder = self.folders.path(run_id).path
         files = in_order(seal_file(folder, name) for name in LAUNCHED_FILES if (folder / name).is_file())
         seal = Seal(run_id, 0, files, is_recorded=False)
-        self._store(lambda _: [(seal, self._act(stored.LAUNCHED, seal, actor))])
+        self._store(lambda _: [(seal, self._act(stored.LAUNCHED, seal, by))])
 
-    def seal_recorded(self, run_ids: Iterable[str], actor: Actor | None = None) -> None:
-        """Seal whole folders of runs that are being recorded, by a follower if there is no actor."""
+    def seal_recorded(self, run_ids: Iterable[str], by: Actor | None = None) -> None:
+        """Seal whole folders of runs that are being recorded, by a follower if `by` is None."""
         remaining = iter(run_ids)
         while some := list(islice(remaining, BATCH)):
             folders = [self.folders.path(run_id).path for run_id in some]
             seals = [Seal(folder.name, 0, read_manifest(folder), is_recorded=True) for folder in folders]
-            self._store(lambda con, seals=seals: self._recorded(con, seals, actor))  # type: ignore[misc]  # mypy cannot infer it
+            self._store(lambda con, seals=seals: self._recorded(con, seals, by))  # type: ignore[misc]  # mypy cannot infer it
 
-    def _recorded(
-        self, con: LedgerConnection, seals: Sequence[Seal], actor: Actor | None
-    ) -> Iterator[tuple[Seal, Act]]:
+    def _recorded(self, con: LedgerConnection, seals: Sequence[Seal], by: Actor | None) -> Iterator[tuple[Seal, Act]]:
         for seal in seals:
             before = read_seal(con, seal.run_id)
             if before and before.is_recorded and before.files == seal.files and not before.gone_at:
                 store_seal(con, replace(before, changing=frozenset()))  # the step is repeated
                 continue
             removed = _removed(before.removed, seal) if before else ()
-            yield replace(seal, removed=removed), self._act(stored.RECORDED, seal, actor, before)
+            yield replace(seal, removed=removed), self._act(stored.RECORDED, seal, by, before)
 
     def require_launched(self, run_id: str) -> None:
         """Raise ResultError if a file of the launch, or of the system description, was changed by something else."""
         self._require(run_id, LAUNCHED_FILES)
 
     @contextmanager
-    def changing(self, run_id: str, names: Collection[str], actor: Actor) -> Iterator[None]:
+    def changing(self, run_id: str, names: Collection[str], by: Actor) -> Iterator[None]:
         """A context in which the product writes these files of a run, which are sealed anew after it.
 
         Whoever is killed in between leaves files about which the seal does not decide. Raises ResultError if one was
@@ -99,22 +97,22 @@ class Seals:
         finally:
             folder = self.folders.path(run_id).path
             files = [seal_file(folder, name) for name in names if (folder / name).is_file()]
-            self._change([run_id], stored.CHANGED, actor, lambda seal: _with_files(seal, names, files))
+            self._change([run_id], stored.CHANGED, by, lambda seal: _with_files(seal, names, files))
 
-    def remove_files(self, run_id: str, is_removed: Callable[[str], bool], actor: Actor) -> None:
+    def remove_files(self, run_id: str, is_removed: Callable[[str], bool], by: Actor) -> None:
         """Note that files are about to be removed."""
-        self._change([run_id], stored.FILES_REMOVED, actor, lambda seal: _without(seal, is_removed))
+        self._change([run_id], stored.FILES_REMOVED, by, lambda seal: _without(seal, is_removed))
 
-    def remove_folders(self, run_ids: Iterable[str], actor: Actor) -> None:
+    def remove_folders(self, run_ids: Iterable[str], by: Actor) -> None:
         """Note that whole folders were removed."""
-        at, who = self.clock(), actor.name
+        at, who = self.clock(), by.name
 
         def without_folder(seal: Seal) -> Seal:
             return Seal(seal.run_id, 0, (), seal.is_recorded, removed=seal.files, gone_at=at, gone_by=who)
 
         remaining = iter(run_ids)
         while some := list(islice(remaining, BATCH)):
-            self._change(some, stored.FOLDER_REMOVED, actor, without_folder)
+            self._change(some, stored.FOLDER_REMOVED, by, without_folder)
 
     def _require(self, run_id: str, names: Collection[str]) -> bool:
         """Whether the run is sealed. Raises ResultError."""
@@ -139,7 +137,7 @@ class Seals:
             if seal:
                 store_seal(con, replace(seal, changing=seal.changing | frozenset(names)))
 
-    def _change(self, run_ids: Iterable[str], change: str, actor: Actor, work: Callable[[Seal], Seal]) -> None:
+    def _change(self, run_ids: Iterable[str], change: str, by: Actor, work: Callable[[Seal], Seal]) -> None:
         """Store what becomes of the seals of these runs, as far as they have one."""
 
         def changes(con: LedgerConnection) -> Iterator[tuple[Seal, Act]]:
@@ -148,7 +146,7 @@ class Seals:
                 if (after.files, after.gone_at) == (before.files, before.gone_at):
                     store_seal(con, after)
                 else:
-                    yield after, self._act(change, after, actor, before)
+                    yield after, self._act(change, after, by, before)
 
         self._store(changes)
 
@@ -163,9 +161,9 @@ class Seals:
                 store_seal(con, replace(seal, entry=number))
         self.audit.store_head(head)
 
-    def _act(self, change: str, seal: Seal, actor: Actor | None, before: Seal | None = None) -> Act:
+    def _act(self, change: str, seal: Seal, by: Actor | None, before: Seal | None = None) -> Act:
         detail = f"{len(seal.files)} files, {size(sum(file.size for file in seal.files))}"
-        who = (actor.name, role_of(actor) or "", actor.via) if actor else ("aisbench", "", WayIn.FOLLOWER)
+        who = (by.name, role_of(by) or "", by.via) if by else ("aisbench", "", WayIn.FOLLOWER)
         said = (before.statement if before else "", seal.statement, detail if seal.files else "")
         return Act(*who, change, seal.run_id, ActOutcome.DONE, *said)
 
