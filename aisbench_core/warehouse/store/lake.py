@@ -9,7 +9,6 @@ Its extensions come from installed packages: nothing is downloaded.
 
 import contextlib
 import importlib.util
-import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -25,6 +24,7 @@ from aisbench_core.warehouse.store.engine import CONFIG, NAME, Config, spill_fol
 from aisbench_core.warehouse.store.lake_refusals import UNUSABLE, abandon
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
 from aisbench_core.warehouse.store.schema import sql_text
+from aisbench_core.warehouse.store.shared_engine import SharedEngine, close_engine
 from aisbench_core.warehouse.store.team import Access, TeamLocation
 from aisbench_core.warehouse.store.warehouse_file import copy_tables, other_writers
 
@@ -129,6 +129,8 @@ RETRY_S = 0.05
 # The name of the catalogue's PostgreSQL database inside the engine, for the writers' lock and direct queries.
 _CATALOG = "catalog_db"
 
+DATABASES = (NAME, _CATALOG)
+
 # Our number among the advisory locks of the database.
 _LOCK = 0x41495342
 
@@ -154,13 +156,12 @@ class Lake:
     def __init__(self, location: TeamLocation, patience_s: float) -> None:
         self.location = location
         self._patience_s = patience_s
-        self._guard = threading.Lock()
-        self._engine: duckdb.DuckDBPyConnection | None = None
+        self._shared = SharedEngine(self._start, DATABASES)
 
     @contextlib.contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor in a transaction: all its answers are of one moment. Raises WarehouseError."""
-        with self._refusals(), _transaction(self._started()) as cur:
+        with self._engine() as engine, _transaction(engine) as cur:
             yield cur
 
     moment = cursor
@@ -169,9 +170,9 @@ class Lake:
         """Carry out `change` in one transaction when it is our turn. Raises WarehouseBusy and WarehouseError."""
         deadline = time.monotonic() + self._patience_s
         while True:
-            with self._refusals():
+            with self._engine() as engine:
                 try:
-                    with _turn(self._started(), deadline), _transaction(self._started()) as cur:
+                    with _turn(engine, deadline), _transaction(engine) as cur:
                         return change(cur)
                 except duckdb.TransactionException as error:  # somebody wrote without waiting for their turn
                     if not lake_refusals.is_conflict(error):
@@ -183,7 +184,7 @@ class Lake:
     def revision(self) -> str:
         """The number of the newest snapshot, which changes with every change of the content."""
         query = f"from postgres_query('{_CATALOG}', 'select max(snapshot_id) from ducklake_snapshot')"
-        with self._refusals(), _cursor(self._started()) as cur:
+        with self._engine() as engine, _cursor(engine) as cur:
             return str(cur.execute(query).fetchall()[0][0])
 
     def copy_to(self, draft: Path) -> None:
@@ -203,27 +204,25 @@ class Lake:
 
     def _maintain(self, statement: str) -> list[tuple[Any, ...]]:
         """Carry out what cannot be part of a transaction, when it is our turn."""
-        engine = self._started()
-        with self._refusals(), _turn(engine, time.monotonic() + self._patience_s), _cursor(engine) as cur:
+        patience = time.monotonic() + self._patience_s
+        with self._engine() as engine, _turn(engine, patience), _cursor(engine) as cur:
             return cur.execute(statement).fetchall()
 
-    def _started(self) -> duckdb.DuckDBPyConnection:
-        with self._guard:
-            if self._engine is None:
-                self._engine = _start(self.location, time.monotonic() + self._patience_s)
-            return self._engine
+    def _start(self) -> duckdb.DuckDBPyConnection:
+        return _start(self.location, time.monotonic() + self._patience_s)
 
     @contextlib.contextmanager
-    def _refusals(self) -> Iterator[None]:
-        """Translates DuckDB's errors. A broken engine is not used again: password and keys may have changed as well."""
-        try:
-            yield
-        except duckdb.Error as error:
-            if lake_refusals.is_ours(error):
-                raise
-            with self._guard:
-                self._engine = None
-            raise lake_refusals.refusal(self.location, error) from error
+    def _engine(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The engine. Raises WarehouseError. A broken one is not used again: password and keys may have changed."""
+        with self._shared.use() as engine:
+            try:
+                yield engine
+            except duckdb.Error as error:
+                if lake_refusals.is_ours(error):
+                    raise
+                refused = lake_refusals.refusal(self.location, error)
+                self._shared.fail(refused)
+                raise refused from error
 
 
 @contextlib.contextmanager
@@ -290,10 +289,14 @@ def _start(location: TeamLocation, deadline: float) -> duckdb.DuckDBPyConnection
     try:
         set_secrets(engine, access)
         _attach(engine, location, access, deadline)
-    except duckdb.Error as error:
-        if isinstance(error, UNUSABLE):
-            abandon(engine)
+    except UNUSABLE as error:
+        abandon(engine)
         raise lake_refusals.refusal(location, error, access.secrets) from error
+    except BaseException as error:
+        close_engine(engine, DATABASES)
+        if isinstance(error, duckdb.Error):
+            raise lake_refusals.refusal(location, error, access.secrets) from error
+        raise
     return engine
 
 

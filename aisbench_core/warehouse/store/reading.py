@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -22,6 +23,7 @@ from aisbench_core.warehouse.store.engine import NAME, OFFLINE, PATIENCE_S, Conf
 from aisbench_core.warehouse.store.foreign.copying import copy_rows
 from aisbench_core.warehouse.store.lake import attach_lake, set_secrets, start_lake_engine
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
+from aisbench_core.warehouse.store.shared_engine import SharedEngine, close_engine
 from aisbench_core.warehouse.store.team import TeamLocation
 from aisbench_core.warehouse.store.warehouse_file import refusal, revision_of
 
@@ -169,21 +171,18 @@ class LakeReader:
 
     def __init__(self, location: TeamLocation) -> None:
         self.location = location
-        self._guard = threading.Lock()
-        self._engine: duckdb.DuckDBPyConnection | None = None
+        self._shared = SharedEngine(partial(_lake_engine, location), [NAME])
 
     @contextlib.contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor whose answers are all of one moment. Raises WarehouseError."""
-        with self._guard:
-            self._engine = self._engine or _lake_engine(self.location)
-            cur = self._engine.cursor()
-        with cur:
+        with self._shared.use() as engine, engine.cursor() as cur:
             cur.begin()
             try:
                 yield cur
-            except (WarehouseError, duckdb.Error):
-                self.close()  # the connection may be broken
+            except (WarehouseError, duckdb.Error) as error:
+                if not (isinstance(error, duckdb.Error) and lake_refusals.is_ours(error)):
+                    self.close()  # the connection may be broken
                 raise
             finally:
                 with contextlib.suppress(duckdb.Error):
@@ -191,8 +190,7 @@ class LakeReader:
 
     def close(self) -> None:
         """Detach the lake; the next query attaches it again."""
-        with self._guard:
-            self._engine = None
+        self._shared.replace()
 
     def remove_copy(self) -> None:
         """There is none."""
@@ -207,8 +205,11 @@ def _lake_engine(location: TeamLocation) -> duckdb.DuckDBPyConnection:
         _create_views(engine, location)
         engine.execute("set allowed_directories = [?]", [location.data_path])
         _lock(engine)
-    except duckdb.Error as error:
-        raise lake_refusals.refusal(location, error, access.secrets) from error
+    except BaseException as error:
+        close_engine(engine, [NAME])
+        if isinstance(error, duckdb.Error):
+            raise lake_refusals.refusal(location, error, access.secrets) from error
+        raise
     return engine
 
 

@@ -1,0 +1,105 @@
+"""Connections of a team's warehouse to PostgreSQL: few, whatever fails, so that others still get one."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import duckdb
+import pytest
+
+from aisbench_core.errors import WarehouseError
+from aisbench_core.messages import Message
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.store.shared_engine import FIRST_PAUSE_S, SharedEngine
+from tests import records as a
+from tests.postgres_server import PostgresServer
+from tests.team_warehouse import TeamWarehouse
+
+MOST = 8
+BOARD = BoardQuery("cn-north-9", include_invalid=True)
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def connections(postgres: PostgresServer, team: TeamWarehouse) -> Callable[[], int]:
+    """How many connections to the warehouse's database PostgreSQL has now."""
+    return lambda: int(postgres.sql(f"select count(*) from pg_stat_activity where datname = '{team.database}'")[0])
+
+
+@pytest.fixture
+def full(postgres: PostgresServer, team: TeamWarehouse) -> Warehouse:
+    """A warehouse whose PostgreSQL refuses to write, as on a full disk; nothing it says passes by itself."""
+    warehouse = team.open(5.0)
+    warehouse.record(a.record("before"))
+    postgres.sql(f"alter database {team.database} set default_transaction_read_only = on")
+    postgres.sql(f"select pg_terminate_backend(pid) from pg_stat_activity where datname = '{team.database}'")
+    return warehouse
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+
+
+def test_writes_that_fail_again_and_again_keep_no_connection(
+    full: Warehouse, connections: Callable[[], int], postgres: PostgresServer, team: TeamWarehouse
+) -> None:
+    for number in range(5):
+        with pytest.raises(WarehouseError):
+            full.record(a.record(f"refused-{number}"))
+        assert connections() <= MOST
+    wait_until(lambda: connections() == 0)
+
+    postgres.sql(f"alter database {team.database} reset default_transaction_read_only")
+
+    full.record(a.record("after"))
+    assert [row.run_id for row in full.runs(BOARD).rows] == ["after", "before"]
+
+
+def test_many_readers_at_once_take_few_connections(team: TeamWarehouse, connections: Callable[[], int]) -> None:
+    warehouse = team.open()
+    warehouse.record(a.record("one"))
+    readers = threading.Barrier(16)
+    counts: list[int] = []
+
+    def read(number: int) -> int:
+        readers.wait()
+        if number == 0:
+            counts.extend(connections() for _ in range(5))
+        return len(warehouse.runs(BOARD).rows)
+
+    with ThreadPoolExecutor(readers.parties) as threads:
+        assert [*threads.map(read, range(readers.parties))] == [1] * readers.parties
+
+    assert max(counts) <= MOST
+
+
+def test_a_thread_that_reads_while_it_reads_waits_for_nobody(team: TeamWarehouse) -> None:
+    warehouse = team.open()
+    warehouse.record(a.record("one"))
+
+    def nested(depth: int) -> int:
+        with warehouse.cursor():
+            return nested(depth - 1) if depth else len(warehouse.runs(BOARD).rows)
+
+    assert nested(MOST) == 1
+
+
+def test_attempts_after_failures_are_further_and_further_apart() -> None:
+    times = []
+
+    def start() -> duckdb.DuckDBPyConnection:
+        times.append(time.monotonic())
+        raise WarehouseError(Message("away"))
+
+    engine = SharedEngine(start, ())
+    for _ in range(4):
+        with pytest.raises(WarehouseError, match="away"), engine.use():
+            pass
+
+    pauses = [later - earlier for earlier, later in pairwise(times)]
+    assert [pause >= FIRST_PAUSE_S * 2**number for number, pause in enumerate(pauses)] == [True] * 3
