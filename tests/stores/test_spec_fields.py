@@ -1,12 +1,13 @@
 """Whatever differs in a spec makes another row of the leaderboard, unless its declaration says that it is harmless."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aisbench_core.model import RunRecord, RunSpec
+from aisbench_core.model import RunRecord, RunSpec, RunState
 from aisbench_core.model.spec_fields import deciding_fields, fields_of, role_of
 from aisbench_core.model.spec_roles import SpecRole
 from aisbench_core.settings import HOME
@@ -220,3 +221,23 @@ def test_runs_of_which_something_decisive_is_not_known_are_no_base_of_scaling(tm
 
     assert curve.points == ()
     assert [(excluded.why, excluded.runs) for excluded in curve.left_out] == [("mixed or unknown", 1)] * 2
+
+
+def test_runs_that_failed_before_they_reported_their_data_count_in_the_row_that_was_launched(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    early = a.record("early", state=RunState.FAILED, with_result=False, inputs=DATA)
+    unhashed = a.record("unhashed", state=RunState.FAILED, with_result=False, inputs=DATA)
+    other = a.record("other", state=RunState.FAILED, with_result=False, inputs=DATA, environments={"A": "1"})
+    valid = [with_data(record, "all") for record in a.records([8000, 8100], "valid", inputs=DATA)]
+    older = with_data(a.record("older", inputs=DATA, created_at=a.T0 - timedelta(days=1)), "older")
+    warehouse.record_many([early, replace(unhashed, run=replace(unhashed.run, code_sha256="")), other, *valid, older])
+
+    page = warehouse.leaderboard(BoardQuery("cn-north-9", include_invalid=True))
+
+    counts = {row.dataset_sha256: (row.runs, row.incomplete) for row in page.rows}
+    assert counts == {"all": (2, 2), "older": (1, 0), "": (0, 1)}, "another configuration keeps a row of its own"
+    for run_id in ("early", "valid-0"):
+        found = warehouse.board_row(run_id)
+        assert found is not None
+        assert found.row.dataset_sha256 == "all"
+        assert {run.run_id for run in found.runs} == {"early", "unhashed", "valid-0", "valid-1"}

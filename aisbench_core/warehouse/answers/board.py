@@ -13,6 +13,7 @@ from aisbench_core.statistics.student import T95, T95_BEYOND
 from aisbench_core.statistics.summary import MAX_EXPONENT
 from aisbench_core.warehouse.answers.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
 from aisbench_core.warehouse.answers.filters import order, parameters, statistics_of
+from aisbench_core.warehouse.answers.group_statistics import homes_of, with_early_failures
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
 from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.values import BoardQuery
@@ -41,7 +42,8 @@ _DIFFERENCES = ", ".join(
 )
 
 # The statistics in the relation `numbers`, as far as they are `shown`, with what follows from them.
-GROUPED = f"""
+_GROUPED = f"""
+    homes as ({{homes}}),
     groups as (
         select *,
             sd / mean as cv,
@@ -50,11 +52,19 @@ GROUPED = f"""
             coalesce(ci_low, mean) as low,
             coalesce(ci_high, mean) as high,
             {_DIFFERENCES}
-        from numbers where {{shown}}
+        from ({{counted}}) where {{shown}}
         window alike as (partition by {", ".join(name for name in GROUP_KEYS if name not in ASPECTS.values())}))
 """
 
-_GROUPS = GROUPED.format(shown="runs > 0 or $include_invalid")
+
+def grouped(shown: str, within: str = "") -> str:
+    """SQL of the relation `groups`, made of `numbers`. `within`: a column that splits groups into several rows."""
+    return _GROUPED.format(
+        shown=shown, homes=homes_of("numbers", within), counted=with_early_failures("numbers", within)
+    )
+
+
+_GROUPS = grouped("runs > 0 or $include_invalid")
 
 # Rows that are equal in these are of one benchmark in one unit, and ranked among each other.
 _BENCHMARK = ("region", "rehearsal", "fingerprint", "throughput_unit", "synthetic_data", "dataset_sha256")

@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model.columns import GROUP_KEYS, NODE_HOURS
 from aisbench_core.warehouse.answers.board import leaderboard
 from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.answers.group_statistics import group_id
+from aisbench_core.warehouse.answers.group_statistics import group_id, groups_of_row
 from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.records.runs import by_ids
 from aisbench_core.warehouse.spending.costs import costs_where
@@ -18,16 +18,18 @@ from aisbench_core.warehouse.values import BoardQuery, RunRow
 # Rows of one benchmark that are ranked, and the newest runs of the row that are listed.
 MAX_ROWS, MAX_RUNS = 10_000, 100
 
-_RUNS = f"select run_id from runs where group_id = ? order by created_at desc, run_id limit {MAX_RUNS}"
+_OF_ROW = "group_id in (select unnest(?::BIGINT[]))"
 
-_FACTS = """
+_RUNS = f"select run_id from runs where {_OF_ROW} order by created_at desc, run_id limit {MAX_RUNS}"
+
+_FACTS = f"""
     select count(*), min(created_at), max(created_at),
         list_sort(list(distinct created_by) filter (where created_by <> ''))
-    from runs where group_id = ?
+    from runs where {_OF_ROW}
 """
 
-_HOURS = f"select coalesce(sum({NODE_HOURS}), 0) from runs where group_id = ? and origin = 'launched'"
-_COSTS = costs_where("group_id = ?")
+_HOURS = f"select coalesce(sum({NODE_HOURS}), 0) from runs where {_OF_ROW} and origin = 'launched'"
+_COSTS = costs_where(_OF_ROW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +59,24 @@ def board_row(cur: DuckDBPyConnection, run_id: str) -> BoardRowDetails | None:
     if not named:
         return None
     run = named[0]
-    group = group_id({name: getattr(run, name) for name in GROUP_KEYS})
+    groups = groups_of_row(cur, group_id({name: getattr(run, name) for name in GROUP_KEYS}))
     query = BoardQuery(
         run.region,
         rehearsal=run.rehearsal,
         fingerprint=run.fingerprint,
-        synthetic_data=run.synthetic_data,
         include_invalid=True,
         limit=MAX_ROWS,
     )
     rows = [row for row in leaderboard(cur, query).rows if row.throughput_unit == run.throughput_unit]
-    row = next((row for row in rows if _group_of(row, run.region) == group), None)
+    row = next((row for row in rows if _group_of(row, run.region) == groups[0]), None)
     if row is None:  # beyond MAX_ROWS
         return None
-    total, first_at, last_at, people = cur.execute(_FACTS, [group]).fetchall()[0]
-    ids = [newest for (newest,) in cur.execute(_RUNS, [group]).fetchall()]
+    total, first_at, last_at, people = cur.execute(_FACTS, [groups]).fetchall()[0]
+    ids = [newest for (newest,) in cur.execute(_RUNS, [groups]).fetchall()]
     by_id = {one.run_id: one for one in by_ids(cur, ids)}
-    [(hours,)] = cur.execute(_HOURS, [group]).fetchall()
-    costs = dict(cur.execute(_COSTS, [group]).fetchall())
+    [(hours,)] = cur.execute(_HOURS, [groups]).fetchall()
+    costs = dict(cur.execute(_COSTS, [groups]).fetchall())
+    rows = [one for one in rows if (one.synthetic_data, one.dataset_sha256) == (row.synthetic_data, row.dataset_sha256)]
     ranked = [one for one in rows if one.rank_from is not None]
     return BoardRowDetails(
         row,

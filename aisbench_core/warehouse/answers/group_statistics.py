@@ -252,3 +252,63 @@ def settle(cur: DuckDBPyConnection) -> None:
     cur.execute(f"insert into standings ({', '.join(COLUMNS)}) {_DUE}")
     spending.settle(cur)
     cur.execute("delete from standings_due")
+
+
+# --- runs that failed early ---------------------------------------------------------------------------
+
+# Runs that failed before their job reported the data's hash count in the row of the configuration that was launched:
+# their own groups have no hash, so that nothing else would show them beside the runs that succeeded.
+
+# What a job reports, and the code's hash, which a run gets before its job is made.
+_REPORTED = ("synthetic_data", "dataset_sha256")
+_LAUNCHED = tuple(name for name in GROUP_KEYS if name not in (*_REPORTED, "code_sha256"))
+
+_FAILED_EARLY = """origin = 'launched' and dataset_sha256 = '' and not synthetic_data and incomplete > 0
+    and runs = 0 and invalid = 0"""
+
+
+def homes_of(relation: str, within: str = "") -> str:
+    """SQL: each group of such runs in a relation of group statistics, and the group where it counts: of those that were
+    launched alike and have a result, the one with the newest run.
+
+    `within`: a column of the relation that has to be equal, too."""
+    columns = ("group_id", *([within] if within else ()))
+    keys = ", ".join((*_LAUNCHED, *([within] if within else ())))
+    return f"""
+        select {", ".join(f"early.{name}" for name in columns)},
+            max_by(home.group_id, struct_pack(at := home.latest_at, id := home.group_id)) as home_id
+        from (from {relation} where {_FAILED_EARLY}) early
+        join (from {relation} where origin = 'launched' and not ({_FAILED_EARLY})) home using ({keys})
+        where early.code_sha256 in ('', home.code_sha256) group by all"""
+
+
+def with_early_failures(relation: str, within: str = "") -> str:
+    """SQL: the relation with such groups counted in their homes, and without their own rows."""
+    columns = ("group_id", *([within] if within else ()))
+    home = " and ".join(("moved.home_id = counted.group_id", *(f"moved.{one} = counted.{one}" for one in columns[1:])))
+    return f"""
+        select counted.* replace (
+            counted.incomplete + coalesce(moved.incomplete, 0) as incomplete,
+            counted.recorded + coalesce(moved.recorded, 0) as recorded)
+        from {relation} counted left join (
+            select home_id{"".join(f", {one}" for one in columns[1:])},
+                sum(incomplete)::BIGINT as incomplete, sum(recorded)::BIGINT as recorded
+            from homes join {relation} using ({", ".join(columns)}) group by all) moved on {home}
+        where ({", ".join(f"counted.{one}" for one in columns)}) not in (select {", ".join(columns)} from homes)"""
+
+
+def groups_of_row(cur: DuckDBPyConnection, group: int) -> Sequence[int]:
+    """The group of the row that counts this group, and then those of the runs that failed early."""
+    cur.execute(
+        f"""
+        with alike as (
+            from {current(cur)} where (region, rehearsal, fingerprint) in (
+                select (region, rehearsal, fingerprint) from standings where group_id = $group)),
+        homes as ({homes_of("alike")})
+        select group_id, home_id from homes
+        where group_id = $group or home_id = $group or home_id in (select home_id from homes where group_id = $group)
+        order by group_id""",
+        {"group": group},
+    )
+    rows = cur.fetchall()
+    return [rows[0][1], *(early for early, _ in rows)] if rows else [group]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import GROUP_KEYS, medians
-from aisbench_core.warehouse.answers.board import GROUPED
+from aisbench_core.warehouse.answers.board import grouped
 from aisbench_core.warehouse.answers.filters import CHOSEN
 from aisbench_core.warehouse.answers.group_statistics import OLYMPIC_RUNS, statistics
 from aisbench_core.warehouse.answers.scaling import BASES, LINE
@@ -196,7 +196,7 @@ def series_where(condition: str, shown: str) -> Sheet:
     sources = f"""
         bases as ({BASES}),
         numbers as ({statistics(condition, "series_id", _MORE)}),
-        {GROUPED.format(shown=shown)},
+        {grouped(shown, "series_id")},
         checked as ({_SERIES_CHECKS}),
         cells as (
             select {CELLS} from (select * replace (case when runs = 0 then why end as why) from groups) left join bases

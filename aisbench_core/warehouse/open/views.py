@@ -14,7 +14,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import columns
 from aisbench_core.model.columns import BASELINE, COUNTED, FRACTION, UNIT, UTC
-from aisbench_core.warehouse.answers.board import FIELDS, GROUPED, mean_interval_sql
+from aisbench_core.warehouse.answers.board import FIELDS, grouped, mean_interval_sql
 from aisbench_core.warehouse.answers.group_statistics import CURRENT, OLYMPIC_RUNS
 from aisbench_core.warehouse.answers.scaling import LINE, POINTS
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
@@ -300,7 +300,7 @@ VIEWS: Sequence[View] = (
         "a row of the leaderboard: runs of one benchmark configuration on the same hardware and software",
         GROUPS,
         "groups as page",
-        f"with numbers as (from {CURRENT}), {GROUPED.format(shown='true')}",
+        f"with numbers as (from {CURRENT}), {grouped('true')}",
     ),
     View("v_series", "a node count, version and image of a series", SERIES, _OF_SERIES),
     View("v_ranks", "a card with a throughput", RANKS, "rank_results join runs using (run_id)"),
