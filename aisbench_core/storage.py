@@ -139,17 +139,24 @@ class Storage:
 
     @permitted
     def check(
-        self, actor: Actor, *, mend: bool = False, seal: bool = False, on_progress: Progress = no_progress
+        self,
+        actor: Actor,
+        *,
+        mend: bool = False,
+        seal: bool = False,
+        with_logs: bool = True,
+        on_progress: Progress = no_progress,
     ) -> IntegrityReport:
         """Recompute everything, and compare it with this machine's run folders, their seals and the ledger.
 
         `mend`: first recompute the group statistics. `seal`: seal folders without a seal that agree with the warehouse
-        and the ledger. `on_progress` gets the numbers of checked and of all runs."""
+        and the ledger. `with_logs`: hash the files in subfolders, too. `on_progress` gets the numbers of checked and of
+        all runs."""
         if mend or seal:
             log_change(actor, "repair of the warehouse" if mend else "sealing of run folders")
         with self.comparing.opened() as sealed:
             unread: dict[str, ResultError] = {}
-            vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, whole=True)
+            vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, whole=with_logs)
             records = vetting.believed(self.files.records(unread.__setitem__))
             report = self.warehouse.check(records, mend=mend, on_progress=on_progress)
         damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())

@@ -79,8 +79,11 @@ def move(to: str, data: str) -> None:
     is_flag=True,
     help="Seal folders of runs that were recorded before folders were sealed, if they agree with warehouse and ledger.",
 )
+@click.option(
+    "--without-logs", is_flag=True, help="Do not compare logs and event files: it takes as long as reading them."
+)
 @click.pass_context
-def check(ctx: click.Context, mend: bool, seal: bool, as_json: bool) -> None:
+def check(ctx: click.Context, mend: bool, seal: bool, without_logs: bool, as_json: bool) -> None:
     """Verify every row against recomputed numbers and hashes, and every file of the run folders against its seal.
 
     The exit code is 1 if anything is damaged.
@@ -90,7 +93,8 @@ def check(ctx: click.Context, mend: bool, seal: bool, as_json: bool) -> None:
         if total > QUICK_RUNS:
             display.message(f"{done:,} of {display.count(total, 'run')} checked")
 
-    checked = open_core(writing=mend or seal).storage.check(actor(), mend=mend, seal=seal, on_progress=report)
+    storage = open_core(writing=mend or seal).storage
+    checked = storage.check(actor(), mend=mend, seal=seal, with_logs=not without_logs, on_progress=report)
     heads = ("where", "what", "what to do")
     damages = checked.damages
     display.result(checked, as_json, lambda: display.table(heads, _listed(damages)) if damages else "no problems found")

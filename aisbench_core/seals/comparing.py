@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from aisbench_core.errors import DamagedLedger, ResultError
 from aisbench_core.messages import Message
@@ -14,7 +15,7 @@ from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.stores.connection import LedgerConnection
 from aisbench_core.seals.ledger import Seal, audited_numbers, iter_seals, newest_statements, read_run, read_seal
 from aisbench_core.seals.manifest import SealedFile, sealed_names
-from aisbench_core.seals.service import RESTORE, changed_files, is_same
+from aisbench_core.seals.service import RESTORE, changed_files, difference_of, is_same
 
 Rehearses = Callable[[str], bool | None]
 """Whether a profile is that of a sandbox; None if it is not known any more."""
@@ -157,19 +158,10 @@ class SealedRuns:
         for file in (file for file in seal.files if is_compared(file.name) and file.name not in seal.changing):
             if file.name in remote:
                 if remote[file.name] != file.size:
-                    yield _changed(file.name)
-            elif file.name not in here:
-                yield Message("{file} (missing)", file=file.name)
-            elif not is_same(file, folder, file.name):
-                yield _changed(file.name)
-        yield from (Message("{file} (added)", file=name) for name in self._added(seal, {*here, *remote}))
-
-    def _added(self, seal: Seal, names: Collection[str]) -> list[str]:
-        """Files that were never there; what was about to be removed may still be."""
-        folder = self._parts.folders.path(seal.run_id).path
-        removed: Mapping[str, SealedFile] = {file.name: file for file in seal.removed}
-        new = sorted(names - seal.by_name.keys() - seal.changing)
-        return [name for name in new if name not in removed or not is_same(removed[name], folder, name)]
+                    yield Message("{file} (changed)", file=file.name)
+            elif file.name not in here or not is_same(file, folder, file.name):
+                yield difference_of(file, folder)
+        yield from (Message("{file} (added)", file=name) for name in _added(seal, folder, {*here, *remote}))
 
     def _differing_fields(self, record: RunRecord, run: Run) -> ResultError | None:
         """Fields of a record that the ledger has as well, with other values."""
@@ -196,5 +188,8 @@ def never_recorded() -> ResultError:
     )
 
 
-def _changed(name: str) -> Message:
-    return Message("{file} (changed)", file=name)
+def _added(seal: Seal, folder: Path, names: Collection[str]) -> list[str]:
+    """Files that were never there; what was about to be removed may still be."""
+    removed: Mapping[str, SealedFile] = {file.name: file for file in seal.removed}
+    new = sorted(names - seal.by_name.keys() - seal.changing)
+    return [name for name in new if name not in removed or not is_same(removed[name], folder, name)]

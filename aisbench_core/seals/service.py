@@ -123,7 +123,7 @@ class Seals:
         folder = self.folders.path(run_id).path
         sealed = seal.by_name
         changed = [
-            name
+            difference_of(sealed[name], folder)
             for name in names
             if name in sealed and name not in seal.changing and not is_same(sealed[name], folder, name)
         ]
@@ -175,6 +175,14 @@ def is_same(sealed: SealedFile, folder: Path, name: str) -> bool:
         return file.stat().st_size == sealed.size and not file.is_symlink() and seal_file(folder, name) == sealed
     except OSError:
         return False
+
+
+def difference_of(sealed: SealedFile, folder: Path) -> Message:
+    """What is wrong with a file that is not as it was sealed. A link is no file of a folder."""
+    file = folder / sealed.name
+    if file.is_file() and not file.is_symlink():
+        return Message("{file} (changed)", file=sealed.name)
+    return Message("{file} (missing)", file=sealed.name)
 
 
 def changed_files(names: Sequence[str], hint: Hint = RESTORE) -> ResultError:

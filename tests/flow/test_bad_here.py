@@ -165,7 +165,7 @@ def test_a_run_whose_folder_is_gone_ends_failed_and_says_so(bench: Bench) -> Non
     ended = bench.follow(run)
 
     assert ended.state is RunState.FAILED
-    assert f"{run.run_id}/launch.json cannot be read" in ended.detail
+    assert "launch.json (missing)" in ended.detail
 
 
 # --- two followers --------------------------------------------------------------------------------------

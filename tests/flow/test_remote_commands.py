@@ -212,7 +212,7 @@ def test_a_run_is_launched_followed_and_recorded_in_the_tokens_name(site: Site) 
     assert launched.exit_code == 0, launched.output
     assert "step 2" in launched.stderr
     assert (site.core.ledger.get(run_id).created_by, site.core.ledger.get(run_id).state) == ("ann", "completed")
-    (entry,) = site.here.answer("audit", "--object", run_id)
+    (entry,) = site.here.answer("audit", "--object", run_id, "--change", "run.")
     assert (entry["change"], entry["who"], entry["role"], entry["via"]) == ("run.launch", "ann", "engineer", "cli")
 
 

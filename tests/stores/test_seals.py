@@ -1,0 +1,149 @@
+"""Seals of run folders in ledgers of each kind, with folders on this machine and published ones."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.accounts.audit import Audit, AuditQuery
+from aisbench_core.accounts.audit_heads import AuditHeads
+from aisbench_core.model import RunRecord
+from aisbench_core.results.record import write_record
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.running.publishing.parts import FolderPart
+from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.seals.comparing import Recording, SealComparing
+from aisbench_core.seals.service import BATCH, Seals
+from aisbench_core.wiring import utc_now
+from tests import records as a
+from tests.actors import TESTER
+from tests.published_machines import LOG, RUN, Bucket, Machine
+
+
+@dataclass
+class Console:
+    """The seals of a console, and what it finds of one run."""
+
+    ledger: Ledger
+    folders: RunFolders
+    heads: AuditHeads
+
+    @property
+    def audit(self) -> Audit:
+        return Audit(self.ledger, 0, utc_now, self.heads)
+
+    @property
+    def seals(self) -> Seals:
+        return Seals(self.ledger, self.folders, self.audit, utc_now)
+
+    def write(self, record: RunRecord) -> Path:
+        folder = self.folders.path(record.run.run_id)
+        write_record(record, folder.record, folder.metrics, folder.events)
+        return folder.path
+
+    def found(self, record: RunRecord, *, whole: bool = True) -> tuple[Recording, str]:
+        comparing = SealComparing(self.ledger, self.folders, lambda _: None, are_all_here=True)
+        with comparing.opened() as sealed:
+            comparison = sealed.compare(record, whole=whole)
+        return comparison.recording, str(comparison.error.message) if comparison.error else ""
+
+    def missing(self) -> list[str]:
+        comparing = SealComparing(self.ledger, self.folders, lambda _: None, are_all_here=True)
+        with comparing.opened() as sealed:
+            return [run_id for run_id, _ in sealed.missing()]
+
+
+@pytest.fixture
+def console(tmp_path: Path, ledger_location: Path | LedgerAddress) -> Console:
+    return Console(Ledger(ledger_location), RunFolders(tmp_path / "runs"), AuditHeads(tmp_path / "heads.json", ""))
+
+
+SEALED, RECORD = (Recording.SEALED, ""), a.record("run-1")
+
+
+def test_a_folder_is_as_it_was_sealed_or_named(console: Console) -> None:
+    folder = console.write(RECORD)
+    assert console.found(RECORD) == (Recording.UNKNOWN, "")
+
+    console.seals.seal_recorded(["run-1"])
+
+    assert console.found(RECORD) == SEALED
+    (folder / "record.json").write_bytes((folder / "record.json").read_bytes() + b" ")
+    assert console.found(RECORD)[1] == "files differ from what was recorded: record.json (changed)"
+    assert console.missing() == []
+    (folder / "record.json").unlink()
+    assert console.missing() == ["run-1"]
+
+
+def test_a_repeated_step_seals_once(console: Console) -> None:
+    console.write(RECORD)
+    for _ in range(3):
+        console.seals.seal_recorded(["run-1"])
+
+    assert console.audit.count(AuditQuery(), TESTER) == 1
+    assert console.audit.verify(TESTER).last_number == 1
+
+
+def test_many_folders_are_sealed_in_few_transactions(console: Console) -> None:
+    records = [a.record(f"run-{number}") for number in range(BATCH + 1)]
+    for record in records:
+        console.write(record)
+
+    console.seals.seal_recorded([record.run.run_id for record in records], TESTER)
+
+    assert {console.found(record) for record in (records[0], records[-1])} == {SEALED}
+    assert console.audit.verify(TESTER).entries == BATCH + 1
+    console.seals.remove_folders([record.run.run_id for record in records], TESTER)
+    assert console.found(records[0])[1].startswith("was removed by tester at ")
+    assert console.missing() == []
+
+
+def test_a_record_that_contradicts_the_ledger_is_refused(console: Console) -> None:
+    console.ledger.add(replace(RECORD.run, job_id="job-of-another", version=0))
+    console.write(RECORD)
+
+    assert console.found(RECORD) == (Recording.BEFORE_SEALS, "the record differs from the ledger: job_id")
+
+
+def test_a_seal_that_is_older_than_the_audit_says_is_refused(console: Console) -> None:
+    folder = console.write(RECORD)
+    console.seals.seal_recorded(["run-1"])
+    earlier = dict(console.ledger.rows("select * from seals")[0])
+    with console.seals.changing("run-1", ["record.json"], TESTER):
+        content = (folder / "record.json").read_bytes()
+        (folder / "record.json").write_bytes(content + b"\n")
+    assert console.found(RECORD) == SEALED
+
+    (folder / "record.json").write_bytes(content)
+    with console.ledger.transaction() as con:
+        con.execute("update seals set files = ?, entry = ?", [earlier["files"], earlier["entry"]])
+
+    assert console.found(RECORD)[1] == "its seal in the ledger is not the one that the audit names"
+
+
+def test_published_folders_are_compared_without_fetching_their_logs(ledger: Ledger, tmp_path: Path) -> None:
+    bucket, record = Bucket(), a.record(RUN)
+    here, there = Machine(tmp_path / "a", ledger, bucket), Machine(tmp_path / "b", ledger, bucket)
+    first, other = (
+        Console(ledger, machine.folders, AuditHeads(tmp_path / f"{name}.json", ""))
+        for name, machine in (("a", here), ("b", there))
+    )
+    first.write(record)
+    here.write(LOG, b"step 1\n" * 1000)
+    first.seals.seal_recorded([RUN])
+    here.publish()
+
+    assert there.fetch(FolderPart.RECORD) == []
+    assert other.found(record) == SEALED
+    assert there.read(LOG) is None
+    there.write("record.json", b"{}")
+    assert other.found(record, whole=False)[1].endswith("recorded: record.json (changed)")
+    here.append(LOG, b"step 2\n")
+    here.publish()
+    assert other.found(record)[1].endswith(f"recorded: {LOG} (changed), record.json (changed)")
+
+
+@pytest.fixture
+def ledger(ledger_location: Path | LedgerAddress) -> Ledger:
+    return Ledger(ledger_location)
