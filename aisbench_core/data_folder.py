@@ -17,6 +17,7 @@ def prepare_data_folder(settings: Settings) -> None:
 
     A read-only folder is accepted; code that stores something calls `require_writable`."""
     folder = settings.data_dir
+    _require_usable_name(settings)
     try:
         make_private_folder(folder)
     except OSError as error:
@@ -48,6 +49,16 @@ def closed_paths(settings: Settings) -> list[Path]:
         return []
     needed = stat.S_IRGRP | stat.S_IWGRP
     return [path for path in _own_paths(settings) if path.exists() and path.stat().st_mode & needed != needed]
+
+
+def _require_usable_name(settings: Settings) -> None:
+    """DuckDB takes a question mark for the beginning of a URL's query, and looks for its log in another folder."""
+    file = settings.warehouse_path.absolute()
+    if "?" in str(file) and not settings.has_team_warehouse:
+        raise ConfigError(
+            Message("the warehouse {file} cannot be used: DuckDB allows no ? in a path", file=file),
+            Message("rename the folder, or name another one in AISBENCH_DATA_DIR"),
+        )
 
 
 def _is_for_a_group(folder: Path) -> bool:

@@ -14,9 +14,19 @@ from aisbench_core.accounts.audit_heads import AuditHead, AuditHeads
 from aisbench_core.backups.manifest import MANIFEST, BackupManifest
 from aisbench_core.errors import ConfigError, full_disks_named
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.private_files import is_shared, make_private_folder, open_private, sync
+from aisbench_core.private_files import (
+    is_orphan,
+    is_shared,
+    make_private_folder,
+    open_private,
+    process_name,
+    sync,
+)
 from aisbench_core.running.ledger_file import check_database, opened
 from aisbench_core.settings import Settings
+
+# Of the folder that is unpacked to; the process follows.
+_DRAFT = ".restore-"
 
 
 def restore(backup: Path, settings: Settings) -> BackupManifest:
@@ -25,11 +35,12 @@ def restore(backup: Path, settings: Settings) -> BackupManifest:
     Raises ConfigError for a file that is no whole backup, and DamagedLedger for a damaged database in it; the data
     folder is empty then."""
     target = settings.data_dir
+    _remove_drafts(target)
     _require_empty(target)
     with full_disks_named():
         _make(target)
         # Below the folder itself: it may be a mount, or lie where its owner can create nothing.
-        with tempfile.TemporaryDirectory(prefix=".restore-", dir=target) as name:
+        with tempfile.TemporaryDirectory(prefix=f"{_DRAFT}{process_name()}", dir=target) as name:
             draft = Path(name)
             if is_shared(target):  # temporary folders are private
                 draft.chmod(target.stat().st_mode)
@@ -44,6 +55,13 @@ def restore(backup: Path, settings: Settings) -> BackupManifest:
                 entry.rename(target / entry.name)
         sync(target)
     return manifest
+
+
+def _remove_drafts(target: Path) -> None:
+    """Those of restores that were killed on this machine; another machine may share the folder and be restoring."""
+    for draft in target.glob(f"{_DRAFT}*"):
+        if is_orphan(draft.name.removeprefix(_DRAFT)):
+            shutil.rmtree(draft)
 
 
 def _require_audit(ledger: Path, head: AuditHead, backup: Path) -> None:

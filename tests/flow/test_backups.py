@@ -1,8 +1,11 @@
 """`aisbench backup` and `restore`: a console in use comes back whole, and its runs are followed to their end."""
 
 import io
+import os
 import re
 import sqlite3
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from contextlib import closing
@@ -12,6 +15,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.model import RunState
+from aisbench_core.private_files import process_name
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery
@@ -124,6 +128,19 @@ def test_a_folder_with_data_is_never_restored_over(shell: CommandLine, tmp_path:
     assert refused.exit_code == 2
     assert f"the data folder {shell.data_dir} is not empty" in refused.stderr
     assert sorted(path.name for path in shell.data_dir.iterdir()) == before
+
+
+def test_what_a_killed_restore_has_left_is_removed_by_the_next(shell: CommandLine, tmp_path: Path) -> None:
+    shell.type("backup", str(tmp_path / "b.tar.gz"))
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait(60)
+    left = tmp_path / "restored" / f".restore-{process_name().replace(f'-{os.getpid()}-', f'-{ended.pid}-')}half"
+    left.mkdir(parents=True)
+    (left / "ledger.sqlite3").write_bytes(b"half")
+
+    other = restored(shell, tmp_path / "b.tar.gz", tmp_path / "restored")
+
+    assert not list(other.data_dir.glob(".restore-*"))
 
 
 def test_the_folder_of_a_fresh_clone_counts_as_empty(shell: CommandLine, tmp_path: Path) -> None:

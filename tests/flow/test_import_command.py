@@ -148,6 +148,16 @@ def test_nothing_at_all_is_an_error(shell: CommandLine, tmp_path: Path) -> None:
     assert (result.stdout, "no results found" in result.stderr) == ("", True)
 
 
+def test_what_need_not_end_is_not_imported(shell: CommandLine, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.log")
+
+    for path in (tmp_path / "pipe.log", Path("/dev/zero")):
+        result = shell.type("import", str(path))
+
+        assert result.exit_code == 1
+        assert f"{path} is neither a file nor a folder, but a pipe, a socket or a device" in result.stderr
+
+
 def test_an_imported_run_is_shown_compared_and_exported_as_such(shell: CommandLine, logs: Path) -> None:
     ids = shell.answer("import", str(logs))["new"]
 

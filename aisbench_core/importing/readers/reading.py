@@ -79,6 +79,9 @@ def _files_in(path: Path, wanted: Wanted) -> Files:
     if not path.exists():
         message = Message("{path} does not exist", path=path)
         raise ResultError(message, Message("give the path of a file, a folder or an archive"))
+    if not path.is_file():  # a device or a pipe need not end
+        message = Message("{path} is neither a file nor a folder, but a pipe, a socket or a device", path=path)
+        raise ResultError(message, Message("give the path of a file, a folder or an archive"))
     name = readable_name(path.name)
     return unpacked([InputFile(name, None, lambda: path.open("rb"))], lambda each: each == name or wanted(each))
 

@@ -55,6 +55,7 @@ class FileStore:
         self._is_open = False
         self._is_read_only = False
         self.edition = 0
+        self._has_cleared = False
         self._cursors = 0
         self._waiting = 0
         self._opened_at = 0.0
@@ -89,6 +90,7 @@ class FileStore:
             raise other_writers(self.path)
         deadline = time.monotonic() + self.patience_s
         try:
+            self._clear_drafts()
             while True:
                 try:
                     with self.cursor() as cur:
@@ -125,8 +127,15 @@ class FileStore:
         return compact_file(self.path, self.patience_s)
 
     def loose_files(self) -> list[str]:
-        """Files beside the warehouse that a process was writing when it died."""
-        return sorted(str(file) for file in abandoned(self.path.parent))
+        """None: what a process was writing when it died is no part of the file, and goes with the next write."""
+        return []
+
+    def _clear_drafts(self) -> None:
+        """Once: drafts of dead processes can be as large as the file."""
+        if not self._has_cleared:
+            self._has_cleared = True
+            for file in abandoned(self.path.parent):
+                file.unlink(missing_ok=True)
 
     def _create(self) -> None:
         with self.cursor():
