@@ -4,9 +4,9 @@ Issuer and subject say who somebody is; the name, which a provider may let peopl
 owns runs. So the first account with a name keeps it, whatever the provider calls it or anybody else later.
 """
 
-import unicodedata
 from dataclasses import dataclass
 
+from aisbench_core.accounts.names import folded, require_person_name
 from aisbench_core.accounts.people import check_name
 from aisbench_core.errors import SignInFailed
 from aisbench_core.messages import Message
@@ -33,13 +33,14 @@ class Identities:
     def name_of(self, account: Account) -> str:
         """The name under which an account acts: that of its first sign-in.
 
-        Raises SignInFailed if another account has it, or one that looks alike; SpecError for an invalid name."""
+        Raises SignInFailed if it, or one that looks alike, is another's or the system's; SpecError if invalid."""
         check_name(account.name)
         with self._ledger.transaction() as con:
             query = "select name from identities where issuer = ? and subject = ?"
             if known := con.execute(query, [account.issuer, account.subject]).fetchone():
                 return str(known["name"])
             _require_free(con, account.name)
+            require_person_name(account.name)
             con.execute("insert into identities values (?, ?, ?)", [account.issuer, account.subject, account.name])
         return account.name
 
@@ -49,13 +50,9 @@ def _require_free(con: LedgerConnection, name: str) -> None:
     owned = {str(row["name"]) for row in con.execute("select name from identities")}
     # Somebody who was given a role before the first sign-in has a name, and no account yet.
     waiting = {str(row["name"]) for row in con.execute("select name from people")} - {name}
-    alike = [other for other in sorted(owned | waiting) if _folded(other) == _folded(name)]
+    alike = [other for other in sorted(owned | waiting) if folded(other) == folded(name)]
     if alike:
         raise SignInFailed(
             Message("another account already has the name {name}: {other}", name=name, other=alike[0]),
             Message("ask an admin to release the name with `aisbench people release`"),
         )
-
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKC", name).casefold()

@@ -1,5 +1,6 @@
 """People whom an OpenID Connect provider signed in: whose name is whose, and how long a session is open."""
 
+import getpass
 from datetime import timedelta
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def test_a_name_is_that_of_the_first_sign_in_whatever_the_provider_says_later(co
         Account("https://evil.example", "s-ann", "ann"),
         Account(ISSUER, "s-eve", "Ann"),
         Account(ISSUER, "s-eve", "\uff41nn"),
+        Account(ISSUER, "s-eve", "\u0430nn"),
     ],
 )
 def test_another_account_gets_neither_a_known_name_nor_one_that_looks_like_it(core: Core, other: Account) -> None:
@@ -60,6 +62,40 @@ def test_another_account_gets_neither_a_known_name_nor_one_that_looks_like_it(co
         core.sign_ins.begin(other)
 
     assert core.people.current("ann").role is Role.ENGINEER  # the groups of the other one changed nothing
+
+
+def test_a_name_in_another_script_that_is_drawn_like_a_known_one_is_refused(core: Core) -> None:
+    core.sign_ins.begin(Account(ISSUER, "s-1", "coco"))
+
+    with pytest.raises(SignInFailed, match="another account already has the name"):
+        core.sign_ins.begin(Account(ISSUER, "s-2", "\u0441\u043e\u0441\u043e"))
+
+
+@pytest.mark.parametrize(
+    "name", ["console", "aisbench", "AISBench", "root", "c\u043ensole", "daemon", getpass.getuser(), "follower"]
+)
+def test_names_of_the_system_and_of_its_accounts_are_nobodys(core: Core, name: str) -> None:
+    core.people.set_role("boss", Role.ADMIN, TESTER)
+
+    with pytest.raises(SignInFailed, match="is reserved for the system"):
+        core.sign_ins.begin(Account(ISSUER, "s-eve", name))
+
+    assert core.people.find(name) is None
+
+
+@pytest.mark.parametrize("name", ["\u0430dmin", "adm\u0456n", "\uff41dmin", "\u03b1dmin", "pau\u217c"])
+def test_a_name_with_letters_that_pass_for_others_is_refused(core: Core, name: str) -> None:
+    with pytest.raises(SignInFailed, match="has letters that look like others"):
+        core.sign_ins.begin(Account(ISSUER, "s-eve", name))
+
+
+@pytest.mark.parametrize(
+    "name", ["Ann-Marie O'Neil", "ann@example.org", "\u738b\u5c0f\u660e wang", "\u0410\u043d\u043d\u0430", "jos\u00e9"]
+)
+def test_names_of_people_in_their_own_script_are_accepted(core: Core, name: str) -> None:
+    session = core.sign_ins.begin(Account(ISSUER, "s-1", name))
+
+    assert core.sign_ins.whose(session) == Whose(name)
 
 
 def test_a_role_that_was_given_before_the_first_sign_in_waits_for_exactly_that_name(core: Core) -> None:

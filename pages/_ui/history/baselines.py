@@ -4,7 +4,7 @@ import streamlit as st
 
 from aisbench_core.formats import short
 from aisbench_core.warehouse.answers.histories import History
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
@@ -25,7 +25,7 @@ def show_baseline(history: History) -> None:
     for run in history.runs:
         if run.values and run.version(history.field):
             first_runs.setdefault(run.version(history.field), run.run_id)
-    if not first_runs:
+    if not first_runs or not may("Warehouse.mark_baseline"):
         return
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
     version = left.selectbox(t.field(history.field), list(first_runs), format_func=short, key="baseline-choice")

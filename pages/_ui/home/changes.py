@@ -19,7 +19,7 @@ from aisbench_core.warehouse.values import RegionFacts
 from pages._ui.configure import drafts
 from pages._ui.history.choice import BADGES, distinctions, short_title
 from pages._ui.shell import navigation
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, may
 from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.words import t
@@ -72,7 +72,7 @@ def _show_group(group: TrendVerdict, title: str, region: RegionFacts) -> None:
             if verdict.runs_missing and group.row.group.origin is Origin.IMPORTED:
                 # A launched run is never one of an imported row: only more imported ones help.
                 navigation.link(navigation.IMPORT, t("home.import_missing"), {})
-            elif verdict.runs_missing:
+            elif verdict.runs_missing and may("SeriesService.launch"):
                 label, run_id = t("home.launch_missing", runs=verdict.runs_missing), group.row.latest_run_id
                 if st.button(label, key=f"missing-{group.row.group.id}", icon=":material/playlist_add:"):
                     _open_series(run_id, verdict.runs_missing)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from aisbench_core.warehouse.records.imported import Import
 from pages._ui.shell import url
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
@@ -38,15 +38,16 @@ def show_imports() -> None:
             column_config={t("import_results.file"): st.column_config.TextColumn(width="large")},
         )
     ticked = [imports[index].import_id for index in event["selection"]["rows"] if index < len(imports)]
-    st.button(
-        t("imports.forget"),
-        key="imports-forget",
-        icon=":material/delete:",
-        disabled=not ticked,
-        help=t("imports.forget_help"),
-        on_click=FORGET.open,
-        args=ticked,
-    )
+    if may("ResultImport.forget"):
+        st.button(
+            t("imports.forget"),
+            key="imports-forget",
+            icon=":material/delete:",
+            disabled=not ticked,
+            help=t("imports.forget_help"),
+            on_click=FORGET.open,
+            args=ticked,
+        )
     pages.show()
     FORGET.show(t("imports.question"), _confirm_forget)
 

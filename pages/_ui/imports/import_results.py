@@ -21,7 +21,7 @@ from pages._ui.imports.table_columns import corrected, show_columns
 from pages._ui.runs.validity import check_text
 from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core, right_to
+from pages._ui.shell.core import actor, core, may, right_to
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import LEADERBOARD, link
@@ -290,7 +290,11 @@ def answers_in(changes: Mapping[str, object]) -> ImportAnswers:
 def show_save(read: Read, choices: Choices) -> None:
     """The button; afterwards how many runs are new, and a link to them."""
     label = t("import_results.save", count=len(read.results))
-    if read.results and st.button(label, key="old-save", type="primary", icon=":material/save:"):
+    if (
+        read.results
+        and may("ResultImport.save")
+        and st.button(label, key="old-save", type="primary", icon=":material/save:")
+    ):
         bar, total = st.progress(0.0), len(read.results)
 
         def on_progress(done: int) -> None:

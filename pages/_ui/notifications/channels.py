@@ -9,7 +9,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import NewsKind
 from aisbench_core.notifications.channels import DEFAULT_KINDS, WEBHOOK, NotificationChannel, channel_of
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.outcomes import show_outcome
@@ -43,7 +43,8 @@ def show_channels() -> None:
         _show_channel(channel)
     if not channels:
         st.info(t("notifications.none"), icon=":material/notifications_off:")
-    st.button(t("notifications.add"), key="notify-add", icon=":material/add:", type="primary", on_click=EDIT.open)
+    if may("NotificationChannels.save"):
+        st.button(t("notifications.add"), key="notify-add", icon=":material/add:", type="primary", on_click=EDIT.open)
     EDIT.show(t("notifications.edit_title"), _edit)
     REMOVE.show(t("notifications.remove_title"), _confirm_remove)
 
@@ -52,21 +53,21 @@ def _show_channel(channel: NotificationChannel) -> None:
     with st.container(border=True, key=f"channel-{channel.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{plain(channel.name)}** · {plain(channel.masked)}", width="stretch")
-            testing = st.button(t("notifications.test"), key=f"test-{channel.name}", icon=":material/send:")
-            names: dict[str, Any] = {"args": (channel.name,)}
-            st.button(
-                t("notifications.edit"), key=f"edit-{channel.name}", icon=":material/edit:", on_click=EDIT.open, **names
-            )
-            st.button(
-                t("notifications.remove"),
-                key=f"remove-{channel.name}",
-                icon=":material/delete:",
-                on_click=REMOVE.open,
-                **names,
-            )
+            testing = may("NotificationChannels.save") and _show_actions(channel)
         st.caption(_described(channel))
         if testing:
             _test(channel.name)
+
+
+def _show_actions(channel: NotificationChannel) -> bool:
+    """The buttons of a channel; whether it is to be tested."""
+    testing = st.button(t("notifications.test"), key=f"test-{channel.name}", icon=":material/send:")
+    names: dict[str, Any] = {"args": (channel.name,)}
+    label = t("notifications.edit")
+    st.button(label, key=f"edit-{channel.name}", icon=":material/edit:", on_click=EDIT.open, **names)
+    label = t("notifications.remove")
+    st.button(label, key=f"remove-{channel.name}", icon=":material/delete:", on_click=REMOVE.open, **names)
+    return testing
 
 
 def _described(channel: NotificationChannel) -> str:

@@ -5,7 +5,7 @@ import streamlit as st
 from aisbench_core.model import Delivery, DeliveryState
 from pages._ui.shell import url
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.formats import when
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -26,7 +26,7 @@ def show_deliveries() -> None:
     show_table([_cells(each) for each in deliveries], t("notifications.log"))
     pages.show()
     given_up = [each.message_id for each in deliveries if each.state is DeliveryState.GIVEN_UP]
-    if given_up:
+    if given_up and may("Notifications.retry"):
         label = t("notifications.again", count=len(set(given_up)))
         st.button(label, key="notify-again", icon=":material/refresh:", on_click=retry_messages, args=(given_up,))
 

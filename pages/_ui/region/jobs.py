@@ -5,7 +5,7 @@ import streamlit as st
 from aisbench_core.model import RegionJob
 from pages._ui.region.answers import forget_answer, show_answer
 from pages._ui.shell import navigation, url
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
@@ -51,7 +51,8 @@ def _show(profile: str, job: RegionJob) -> None:
             else:
                 st.caption(t("jobs.elsewhere"))
         with actions, st.container(horizontal=True, horizontal_alignment="right"):
-            if job.can_stop and st.button(t("runs.stop"), key=f"stop-job-{status.job_id}"):
+            owner = job.run.created_by if job.run else ""
+            if job.can_stop and may("Jobs.stop", owner) and st.button(t("runs.stop"), key=f"stop-job-{status.job_id}"):
                 STOPPING.open((profile, job))
 
 

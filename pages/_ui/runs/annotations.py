@@ -8,7 +8,7 @@ import streamlit as st
 from aisbench_core.errors import StaleRun
 from aisbench_core.model import Annotations
 from pages._ui.shell import widgets
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.outcomes import reported, show_outcome
@@ -32,6 +32,8 @@ def show_annotation_form(run_id: str) -> None:
         annotations = core().annotations.of(run_id)
         with st.container(horizontal=True, vertical_alignment="center", key="annotations", width="content"):
             show_tags(annotations.tags)
+            if not may("AnnotationService.tag"):
+                return
             with st.popover(t("annotations.edit"), icon=":material/sell:"):
                 if st.session_state.get(BASE, ("",))[0] != run_id:
                     _fill(run_id, annotations)

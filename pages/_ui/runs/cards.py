@@ -8,7 +8,7 @@ import streamlit as st
 from aisbench_core.model import LINE, AlertKind, Progress, Run, RunState
 from pages._ui.runs.job_details import alert_kind
 from pages._ui.shell import navigation
-from pages._ui.shell.core import actor, core, right_to
+from pages._ui.shell.core import actor, core, may, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
@@ -148,7 +148,9 @@ def _confirm_stop() -> None:
 
 def show_collect_again(run: Run, *, key: str) -> None:
     """A button that collects the results of a failed run once more."""
-    if run.can_collect_again and st.button(t("runs.collect_again"), key=f"collect-{key}", icon=":material/download:"):
+    if not run.can_collect_again or not may("Runs.collect_again"):
+        return
+    if st.button(t("runs.collect_again"), key=f"collect-{key}", icon=":material/download:"):
         core().runs.collect_again(run.run_id, actor())
         navigation.go(navigation.LIVE, {"run": run.run_id})
 

@@ -6,7 +6,7 @@ from aisbench_core.cleaning.plans import CleaningPlan, RemovalItem
 from aisbench_core.errors import ResultError
 from aisbench_core.formats import size
 from aisbench_core.model import Removal, Run, RunPart
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain, show_sentence
 from pages._ui.shell.formats import when
@@ -24,7 +24,7 @@ CLEANING = Dialog("cleaning", "medium", _forget)  # about the id of the run to c
 
 def show_clean_button(run: Run) -> None:
     """A button that opens the question; the page calls `show_clean_dialog`, too."""
-    if st.button(t("clean.open"), key="clean-open", icon=":material/delete_sweep:"):
+    if may("Cleaning.clean") and st.button(t("clean.open"), key="clean-open", icon=":material/delete_sweep:"):
         CLEANING.open(run.run_id)
 
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from aisbench_core.model import Run
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.words import t
 
@@ -12,6 +12,8 @@ PRIORITIES = (1, 2, 3)
 
 def show_priority(run: Run) -> None:
     """A choice behind a button. What the job has now is known to the region only: its spec says how it was launched."""
+    if not may("Jobs.set_priority", run.created_by):
+        return
     with st.popover(t("priority.title"), icon=":material/low_priority:"):
         st.caption(t("priority.about", launched=run.spec.priority))
         chosen = st.radio(t("field.priority"), PRIORITIES, index=run.spec.priority - 1, horizontal=True, key="priority")

@@ -15,7 +15,7 @@ from pages._ui.compare.comparability import field_name
 from pages._ui.configure.confirmation import ask_region
 from pages._ui.shell import navigation, widgets
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import actor, core, right_to
+from pages._ui.shell.core import actor, core, may, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain, show_sentence
 from pages._ui.shell.findings import has_errors, show_all
@@ -33,7 +33,8 @@ VISIBLE = 12  # rows that are visible at a time: the launch button below them sh
 
 
 def show_reproduce_button(run_id: str) -> None:
-    st.button(t("reproduce.button"), key="reproduce", icon=":material/replay:", on_click=_open, args=(run_id,))
+    if may("Reproductions.launch"):
+        st.button(t("reproduce.button"), key="reproduce", icon=":material/replay:", on_click=_open, args=(run_id,))
     if REPRODUCE.subject and REPRODUCE.subject[0] == run_id:
         REPRODUCE.show(t("reproduce.title"), _dialog)
 

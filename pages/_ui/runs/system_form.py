@@ -11,7 +11,7 @@ from aisbench_core.system.descriptions import SystemValues
 from pages._ui import numbers
 from pages._ui.runs import system_draft
 from pages._ui.shell import uploads, widgets
-from pages._ui.shell.core import actor, at_click, core
+from pages._ui.shell.core import actor, at_click, core, may
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.findings import finding_text, show_field_findings
@@ -63,6 +63,8 @@ def _show_actions(run: Run, changes: int) -> None:
     if changes:
         st.warning(t("system.unsaved", count=changes), icon=":material/edit:")
     args = (run.run_id,)
+    if not may("Systems.state"):
+        return
     with st.container(horizontal=True):
         st.button(
             t("system.save"),

@@ -14,7 +14,7 @@ from pages._ui.series.parallel import show_parallel
 from pages._ui.series.series_list import series_badge, series_facts, series_title, show_progress
 from pages._ui.series.trials import show_search_plan, show_trials
 from pages._ui.shell import navigation
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
@@ -54,10 +54,19 @@ def follow_series(series_id: str) -> None:
 def _show_actions(matrix: Matrix) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         navigation.link(navigation.SERIES, t("series.all"), {})
-        if matrix.can_stop and st.button(t("series.stop"), key="series-stop", icon=":material/front_hand:"):
+        owner = matrix.series.created_by
+        if (
+            matrix.can_stop
+            and may("SeriesService.stop", owner)
+            and st.button(t("series.stop"), key="series-stop", icon=":material/front_hand:")
+        ):
             CONFIRMATION.open("stop")
         label = t("series.rerun", count=matrix.lost)
-        if matrix.can_rerun and st.button(label, key="series-rerun", icon=":material/replay:"):
+        if (
+            matrix.can_rerun
+            and may("SeriesService.rerun", owner)
+            and st.button(label, key="series-rerun", icon=":material/replay:")
+        ):
             CONFIRMATION.open("rerun")
         run_ids = [attempt.run.run_id for row in matrix.rows if (attempt := row.typical) and attempt.run]
         if len(run_ids) > 1:
@@ -155,6 +164,8 @@ def _warn_of_scatter(matrix: Matrix) -> None:
 
 def _show_budget(matrix: Matrix) -> None:
     series_id = matrix.series.series_id
+    if not may("SeriesService.resume", matrix.series.created_by):
+        return
     with st.form("series-budget", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         text, key = numbers.text_of(matrix.hours.budget), f"budget-of-{series_id}"
         budget = numbers.show_number_field(t("series.budget"), NODE_HOURS, value=text, key=key, width=220)

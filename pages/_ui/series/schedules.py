@@ -8,7 +8,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import number
 from aisbench_core.model import Actor, Schedule
 from pages._ui.shell import navigation
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.errors import plain, show_error
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t
@@ -37,7 +37,8 @@ def _show_schedule(schedule: Schedule) -> None:
             navigation.link(navigation.SERIES, t("series.schedule_last"), {"series": schedule.series_id})
         label = t("series.schedule_resume" if can_resume else "series.schedule_pause")
         icon = ":material/play_arrow:" if can_resume else ":material/pause:"
-        if st.button(label, key=f"schedule-turn-{schedule.name}", icon=icon):
+        right = "ScheduleService.resume" if can_resume else "ScheduleService.pause"
+        if may(right, schedule.owner) and st.button(label, key=f"schedule-turn-{schedule.name}", icon=icon):
             _turn(core().schedules.resume if can_resume else core().schedules.pause, schedule)
     st.caption(" · ".join(_facts(schedule)))
     if hold:

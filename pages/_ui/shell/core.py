@@ -186,6 +186,11 @@ def right_to(method: str, owner: str | None = None) -> Right:
     return Right(is_given=False, help_text=t("menu.needs_role", role=t.message(ROLES[needed])))
 
 
+def may(method: str, owner: str | None = None) -> bool:
+    """Whether this person may make a change: buttons of changes that only others may make are not shown."""
+    return right_to(method, owner).is_given
+
+
 def cached(query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """The answer to one of the warehouse's queries, which is repeated only when it, or a ruleset, has changed.
 

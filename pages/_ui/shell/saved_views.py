@@ -7,7 +7,7 @@ import streamlit as st
 
 from aisbench_core.warehouse.records.saved import SavedView
 from pages._ui.shell import url
-from pages._ui.shell.core import actor, cached, core
+from pages._ui.shell.core import actor, cached, core, may
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import link
@@ -67,6 +67,8 @@ def _popover(page: Path, views: Mapping[str, SavedView]) -> None:
             with st.container(horizontal=True):  # by itself a link has no width in a popover
                 link(page, plain(view.name), {url.VIEW: view.name}, icon=":material/bookmark:")
             st.caption(t("views.saved", who=plain(view.saved_by), at=when(view.saved_at)))
+        if not may("SavedViews.save"):
+            return
         st.text_input(t("views.name"), key=NAME, placeholder=t("views.name_example"))
         icon, args = ":material/bookmark_add:", (page.stem, False)
         st.button(t("views.save"), key="view-save", icon=icon, on_click=_save, args=args)

@@ -1,0 +1,44 @@
+"""Which names accounts of a provider may have: none of the system's, and none that is read as another one."""
+
+import os
+import pwd
+import unicodedata
+
+from aisbench_core.errors import SignInFailed
+from aisbench_core.messages import Message
+
+# What runs, events and the audit name where no person acts; and who runs everything.
+RESERVED = ("console", "aisbench", "follower", "cloud", "root")
+# Accounts of the system, such as www-data, have lower numbers on Linux; people and their shells have higher ones.
+FIRST_PERSON = 1000
+
+# Scripts that names are written in together, as in Chinese, Japanese and Korean ones with Latin letters.
+_TOGETHER = frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO"})
+# Small letters that are drawn like Latin ones (UTS #39): Cyrillic, then Greek, then Latin without its dot.
+_DRAWN_ALIKE = str.maketrans(
+    "асԁеһіјкӏмоԛргѕтѵԝхуαϲεικνορτυχγı", "acdehijklmoqprstvwxyaceikvoptuxyi"
+)  # that is what they are for
+
+_OTHER_NAME = Message("ask an admin of the provider for another name")
+
+
+def folded(name: str) -> str:
+    """The same for names that only a close look tells apart."""
+    return unicodedata.normalize("NFKC", name).casefold().translate(_DRAWN_ALIKE)
+
+
+def require_person_name(name: str) -> None:
+    """Raise SignInFailed for a name of the system, and for letters that pass for others."""
+    if folded(name) in RESERVED or _is_system_account(name):
+        raise SignInFailed(Message("the name {name} is reserved for the system", name=name), _OTHER_NAME)
+    scripts = {unicodedata.name(letter, "?").partition(" ")[0] for letter in name if letter.isalpha()}
+    if unicodedata.normalize("NFKC", name) != name or (len(scripts) > 1 and not scripts <= _TOGETHER):
+        raise SignInFailed(Message("the name {name} has letters that look like others", name=name), _OTHER_NAME)
+
+
+def _is_system_account(name: str) -> bool:
+    try:
+        account = pwd.getpwnam(name)
+    except (KeyError, ValueError):
+        return False
+    return account.pw_uid < FIRST_PERSON or account.pw_uid == os.getuid()

@@ -1,0 +1,56 @@
+"""Buttons that change something are there for those who may use them, and for nobody else."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from aisbench_core.messages import Message
+from aisbench_core.model import Role
+from aisbench_core.notifications.channels import channel_of
+from aisbench_core.wiring import Core, open_core
+from tests.actors import TESTER, named
+from tests.console.conftest import OpenPage
+from tests.console.seeds import ACTIVE_RUN
+from tests.console.test_signed_in import as_person
+from tests.series_bench import SPEC
+
+CHANGES = (
+    *("stop-", "collect-", "clean-", "annotation-", "reproduce", "priority-", "view-", "notify-", "test-", "edit-"),
+    *("remove-", "imports-", "mark-", "unmark-", "demo-", "series-stop", "series-more", "schedule-", "system-"),
+)
+"""How the keys of such buttons begin."""
+
+
+@pytest.fixture
+def shared(used: Path, monkeypatch: pytest.MonkeyPatch) -> Core:
+    """A used console behind a proxy, with a channel, a series and a schedule of somebody else."""
+    assert used.exists()
+    monkeypatch.setenv("AISBENCH_IDENTITY", "proxy")
+    monkeypatch.setenv("AISBENCH_TRUSTED_PROXIES", "127.0.0.1")
+    core = open_core()
+    answers = {"name": "lab", "url": "https://hooks.example.com/x", "secret": "0123456789abcdef", "events": ["failed"]}
+    core.notifications.channels.save(channel_of(answers, Message("channel")), TESTER)
+    plan = core.series.plan(SPEC, {"repeats": 2}).plan
+    core.series.launch(plan, "", named("bob"))
+    core.schedules.add(plan, {"name": "nightly", "cron": "0 2 * * *"}, "", named("bob"))
+    return core
+
+
+def buttons(app: AppTest) -> set[str]:
+    """The keys of those that can be pressed, and change something."""
+    assert not app.exception
+    return {each.key for each in app.button if each.key and each.key.startswith(CHANGES) and not each.disabled}
+
+
+@pytest.mark.parametrize("page", ["live", "notifications", "leaderboard", "series", "one series"])
+def test_a_viewer_is_shown_no_button_of_a_change(page: str, shared: Core, open_page: OpenPage) -> None:
+    query = {"live": {"run": ACTIVE_RUN}, "one series": {"series": shared.series.newest(1)[0].series_id}}.get(page, {})
+    for name, role in (("root", Role.ADMIN), ("ann", Role.VIEWER)):
+        shared.people.set_role(name, role, TESTER)
+
+    app = open_page(page.removeprefix("one "), **query)
+    as_viewer, as_admin = buttons(as_person(app, "ann")), buttons(as_person(app, "root"))
+
+    assert as_viewer == set()
+    assert as_admin != set()
