@@ -8,6 +8,7 @@ from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from aisbench_core.errors import AisbenchError
 from aisbench_core.private_files import open_private
 
 NAME = "console.log"
@@ -35,7 +36,9 @@ class ConsoleLogFormatter(logging.Formatter):
         return _escaped(super().formatMessage(record))
 
     def formatException(self, ei: "logging._SysExcInfoType") -> str:  # noqa: N802  # logging's name
-        """The lines of a traceback below their entry."""
+        """The lines of a traceback below their entry; of an error of ours, such as a full disk, what it says."""
+        if isinstance(ei[1], AisbenchError):
+            return CONTINUED + _escaped(str(ei[1]))
         return "\n".join(CONTINUED + _escaped(line) for line in super().formatException(ei).split("\n"))
 
 

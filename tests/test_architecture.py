@@ -238,7 +238,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/concurrent_checks.py": (),
-    "aisbench_core/console_log.py": ("aisbench_core.private_files",),
+    "aisbench_core/console_log.py": ("aisbench_core.errors", "aisbench_core.private_files"),
     "aisbench_core/formats.py": (),
     "aisbench_core/running": (
         "aisbench_core.authoring",

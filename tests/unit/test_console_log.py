@@ -3,11 +3,15 @@
 import logging
 import re
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.console_log import BYTES, OLDER_FILES, ConsoleLogFile
+from aisbench_core.errors import DiskError
+from aisbench_core.messages import Message
+from aisbench_core.running.following.tasks import Tasks
 
 ENTRY = re.compile(
     r"(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (?P<level>[A-Z]+) (?P<name>[\w.]+): (?P<message>.*)"
@@ -51,6 +55,31 @@ def test_a_traceback_stands_below_its_entry_and_is_none_itself(tmp_path: Path) -
     entries = [line for line in text.splitlines() if ENTRY.fullmatch(line)]
     assert len(entries) == 1
     assert "    ValueError: first" in text.splitlines()
+
+
+def test_an_error_of_ours_has_no_traceback(tmp_path: Path) -> None:
+    full = DiskError(Message("a file cannot be written: {why}", why="no\nspace"), Message("free space"))
+
+    lines = logged(tmp_path, "not stored", failed=full).splitlines()
+
+    assert len(lines) == 2
+    assert lines[1] == "    a file cannot be written: no\\x0aspace (free space)"
+
+
+def test_a_full_disk_is_logged_once_and_not_for_each_task(caplog: pytest.LogCaptureFixture) -> None:
+    tasks = Tasks(2)
+
+    def fail(error: Exception) -> None:
+        raise error
+
+    for number in range(100):
+        full = DiskError(Message("a file cannot be written: {why}", why="no space"), Message("free space"))
+        tasks.start("", f"run {number}", partial(fail, full), tasks.quick)
+    tasks.start("", "another", partial(fail, RuntimeError("a bug")), tasks.quick)
+    tasks.shut_down()
+
+    assert sorted("stored" in text for text in caplog.messages) == [True, True]
+    assert sum("nor may those of other tasks" in text for text in caplog.messages) == 1
 
 
 def test_the_file_is_private_and_takes_only_so_much_of_the_disk(tmp_path: Path) -> None:

@@ -2,14 +2,19 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
+
+from aisbench_core.errors import DiskError
 
 LOG = logging.getLogger(__name__)
 
 EVERYTHING = ""
 """Owner of what is not about the runs of one profile."""
+
+DISK_LOG_SECONDS = 600
 
 
 class Tasks:
@@ -23,6 +28,7 @@ class Tasks:
         self._guard = threading.Lock()
         self._owners: dict[str, str] = {}
         self._futures: set[Future[None]] = set()
+        self._log_from = 0.0
 
     def busy(self) -> frozenset[str]:
         """The tasks that have not ended."""
@@ -64,5 +70,17 @@ class Tasks:
             self._futures.discard(future)
             self._owners.pop(task, None)
         error = future.exception()
-        if error is not None:
+        if isinstance(error, DiskError):
+            self._log_full_disk(task, error)
+        elif error is not None:
             LOG.error("%s: the outcome could not be stored", task, exc_info=error)
+
+    def _log_full_disk(self, task: str, error: DiskError) -> None:
+        """Once in a while: each task fails anew every few seconds, and the entries would take what room there is."""
+        now = time.monotonic()
+        with self._guard:
+            is_new = now >= self._log_from
+            if is_new:
+                self._log_from = now + DISK_LOG_SECONDS
+        if is_new:
+            LOG.error("%s: the outcome could not be stored, nor may those of other tasks", task, exc_info=error)
