@@ -9,6 +9,7 @@ from aisbench_core.model import Mode, RunRecord
 from aisbench_core.warehouse.values import Check, Validity
 
 UNKNOWN_REGION = "imported"  # the region of results without a known region
+UNIT_NOT_STATED = "unit of the throughput: not stated, taken as samples/s"  # in the texts of a record
 DEMO_REGION = "demo"  # of the demo history
 
 
@@ -21,6 +22,7 @@ class ImportAnswers:
     framework: str = ""
     framework_version: str = ""
     throughput_definition: str = ""
+    throughput_unit: str = ""
     mode: Mode | None = None
     node_count: int | None = None
     cards_per_node: int | None = None
@@ -87,6 +89,8 @@ class Preview:
         # A result without a time has that of its import.
         if imported and run.created_at >= imported.imported_at:
             yield Message("its time is unknown: it is in no history")
+        if imported and UNIT_NOT_STATED in imported.told:
+            yield Message("its unit of throughput is not stated: samples/s is assumed, unless you state another")
         stated = imported.stated if imported else ()
         if run.spec.mode is Mode.CLUSTER and not {"node_count", "cards_per_node"} <= {*stated}:
             yield Message("its nodes or cards are unknown: it is in no scaling curve")

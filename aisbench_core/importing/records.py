@@ -7,7 +7,7 @@ from itertools import zip_longest
 
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import Problem, SpecError
-from aisbench_core.importing.choices import UNKNOWN_REGION, Choices, ImportAnswers, Provenance
+from aisbench_core.importing.choices import UNIT_NOT_STATED, UNKNOWN_REGION, Choices, ImportAnswers, Provenance
 from aisbench_core.importing.exported import exported_record
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.messages import Message, joined
@@ -104,6 +104,8 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     # Texts to show with the run, from which nothing is computed.
     extra = {"workpath": result.workpath, "ConfigInfo": result.config_info, "run there": result.run_id}
     texts = tuple(f"{name}: {text}" for name, text in extra.items() if text)
+    if result.is_row and not answers.throughput_unit and workload is None:
+        texts = (*texts, UNIT_NOT_STATED)
     return RunRecord(
         run=run,
         workload=_facts(result, answers, workload, version),
@@ -123,6 +125,7 @@ def _answers(result: ParsedResult, choices: Choices) -> ImportAnswers:
         model=result.model,
         framework=result.framework,
         framework_version=result.framework_version,
+        throughput_unit=result.throughput_unit,
         mode=result.mode,
         node_count=_size(result, "node_count"),
         cards_per_node=_size(result, "cards_per_node"),
@@ -207,9 +210,16 @@ def _facts(result: ParsedResult, answers: ImportAnswers, workload: Workload | No
         model=workload.model if workload else name,
         framework=workload.framework if workload else answers.framework,
         throughput_definition=answers.throughput_definition or (edition.throughput_definition if edition else ""),
-        throughput_unit=workload.throughput_unit if workload else USUAL_UNIT,
+        throughput_unit=_unit(answers.throughput_unit, workload),
         dataset=result.dataset or (workload.dataset.name if workload else ""),
         accuracy_target=target.value if target else None,
         accuracy_target_source=target.source if target else "",
         speed_parameters=None,
     )
+
+
+def _unit(stated: str, workload: Workload | None) -> str:
+    """The stated one; a sample is whatever the workload counts."""
+    if workload and stated in ("", USUAL_UNIT):
+        return workload.throughput_unit
+    return stated or USUAL_UNIT

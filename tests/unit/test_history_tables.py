@@ -10,9 +10,11 @@ import openpyxl
 import pytest
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.importing.choices import Choices, ImportAnswers, Preview
 from aisbench_core.importing.readers.reading import columns_of, columns_of_stream, read_path, read_stream
 from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Table, Unread
 from aisbench_core.importing.readers.tables import guessed
+from aisbench_core.importing.records import Catalogue, record_of
 from aisbench_core.messages import verbatim
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.exporting.runs import RUNS
@@ -299,3 +301,49 @@ def test_an_empty_table_is_told() -> None:
         Unread("t.csv", verbatim("no column is recognized as throughput or accuracy: it is empty"))
     ]
     assert list(columns_of_stream(io.BytesIO(b""), "t.csv")) == [Unread("t.csv", verbatim("it is empty"))]
+
+
+@pytest.mark.parametrize(
+    ("header", "unit"),
+    [
+        ("tokens/s", "tokens/s"),
+        ("Throughput (tokens/s)", "tokens/s"),
+        ("吞吐率（sentences/sec）", "sentences/s"),
+        ("Throughput (samples/s)", "samples/s"),
+        ("img/s", "samples/s"),
+        ("samples per second", "samples/s"),
+        ("fps", "samples/s"),
+        ("Throughput", ""),
+    ],
+)
+def test_the_header_of_a_throughput_states_its_unit(header: str, unit: str) -> None:
+    [result] = results(f"Model,{header}\nllama,123.5\n")
+
+    assert (result.info.throughput_ratio, result.throughput_unit) == (123.5, unit)
+
+
+def test_a_column_states_the_unit_of_each_row() -> None:
+    rows = results("Model,Throughput,throughput_unit\nllama,123.5,tokens/s\nresnet,99,samples/s\n")
+
+    assert [row.throughput_unit for row in rows] == ["tokens/s", "samples/s"]
+
+
+@pytest.mark.parametrize(
+    ("header", "answered", "unit", "is_assumed"),
+    [
+        ("tokens/s", "", "tokens/s", False),
+        ("Throughput", "tokens/s", "tokens/s", False),
+        ("Throughput", "", "samples/s", True),
+        ("img/s", "", "samples/s", False),
+    ],
+)
+def test_a_stated_unit_is_that_of_the_run_and_an_assumed_one_is_said(
+    header: str, answered: str, unit: str, is_assumed: bool
+) -> None:
+    [result] = results(f"Model,{header}\nllama,123.5\n")
+    choices = Choices(about_all=ImportAnswers(throughput_unit=answered))
+
+    record = record_of(result, choices, Catalogue(()), "ann", NOON.replace(tzinfo=UTC))
+
+    assert record.workload.throughput_unit == unit
+    assert any("unit of throughput" in limit for limit in Preview(result, record).limits) is is_assumed

@@ -27,6 +27,7 @@ class ParsedResult:
     * `raw`: the decoded text of the block from brace to brace, or else the lines, files or cells.
     * `placeholders`: keys of the block that upstream fills without a measurement; `info` has None there.
     * `server_throughputs`: sums in samples/s per server that trained alone; `server_accuracies`: of the same servers.
+    * `throughput_unit`: as a table's column or header states it; empty: not stated.
     * `workload`: from the package's name in `workpath`, without "train_"; `model` and `framework` come from it.
     * `config_info`: upstream's line about the test, only as text, because its model is often another's.
     * `problems`: messages about the result, which can be imported nevertheless.
@@ -56,6 +57,7 @@ class ParsedResult:
     engine_version: str = ""
     accelerator: str = ""
     dataset: str = ""
+    throughput_unit: str = ""
     created_by: str = ""
     note: str = ""
     run_id: str = ""
@@ -135,6 +137,7 @@ class ColumnMeaning(StrEnum):
     FLAVOR = "flavor", "train instance type, instance type, 规格, 资源规格, 实例规格, 训练规格, 机型"
     ENGINE_VERSION = "engine_version", "engine, 引擎, 引擎版本, 镜像, 镜像版本"
     ACCELERATOR = "accelerator", "device, chip, npu, gpu, 加速卡, 芯片, 芯片型号, 硬件, 处理器"
+    THROUGHPUT_UNIT = "throughput_unit", "throughput unit, 吞吐单位, 吞吐率单位, 吞吐量单位, 性能单位"
     DATASET = "dataset", "dataset name, data set, 数据集, 数据集名称"
     JOB_ID = "job_id", "jobid, 作业id, 任务id, 训练作业id"
     JOB_NAME = "job_name", "jobname, job, 作业, 作业名, 作业名称, 任务名, 任务名称"

@@ -105,6 +105,12 @@ class _Cells:
         return any(cell.startswith(OURS) for cell in self.row[:1])
 
     @property
+    def unit(self) -> str:
+        """The unit that the header of the throughput states."""
+        position = self.positions.get(ColumnMeaning.THROUGHPUT_RATIO)
+        return "" if position is None else unit_in(self.header[position])
+
+    @property
     def raw(self) -> str:
         return canonical_json({name: cell for name, cell in zip(self.header, self.row, strict=False) if cell})
 
@@ -136,6 +142,7 @@ def _parsed(cells: _Cells, source: str, number: int, zone: tzinfo) -> ParsedResu
     measured = {key: text for key, text in values.items() if key not in placeholders}
     info = TrainResultInfo(**_measures(measured, zone, problems))  # type: ignore[arg-type]  # by name
     texts = {str(column): cells[column] for column in _TEXTS}
+    texts["throughput_unit"] = unit_in(texts["throughput_unit"]) or cells.unit
     for field, fact in package_facts(texts["workpath"], source).items():
         texts[field] = texts[field] or str(fact)
     nodes, cards = _size(cells)
@@ -252,6 +259,22 @@ def _listed(header: Sequence[str]) -> str:
 
 # Text in brackets. An unclosed bracket takes the rest, and quantifiers are possessive: linear time.
 _UNIT = re.compile(r"[(\[（【](?:([^)\]）】]*+)[)\]）】]|[^)\]）】]*+\Z)")
+
+# A rate per second at the end of a header or in brackets: tokens/s, images/sec, samples per second.
+_RATE = re.compile(r"([a-z]{1,20}|[一-鿿]{1,4})\s?(?:/|\bper\b)\s?(?:s|sec|second|秒)\b", re.I)
+
+# Other words for a sample, whatever it is.
+_SAMPLES = frozenset({"sample", "image", "img", "frame", "样本", "图片", "图像", "张", "帧"})
+
+
+def unit_in(text: str) -> str:
+    """The unit that a cell or a header states, as tokens/s; other words for samples/s are that. Empty: none."""
+    rate = _RATE.search(unicodedata.normalize("NFKC", text)[:LONGEST_HEADER])
+    if rate is None:
+        return "samples/s" if _words(text) == "fps" else ""
+    noun = rate[1].lower()
+    return "samples/s" if noun.removesuffix("s") in _SAMPLES else f"{noun}/s"
+
 
 _AS_PERCENT = {ratio: percent for percent, ratio in _PERCENT.items()}
 

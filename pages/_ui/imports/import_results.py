@@ -172,7 +172,7 @@ def choose_answers() -> Choices | None:
     workload = second.selectbox(t("field.workload"), **choice)
     model = third.text_input(t("field.model"), key="old-model", placeholder=unset)
     version = fourth.text_input(t("field.framework_version"), key="old-version", placeholder=unset)
-    first, second, third, fourth = st.columns(4)
+    first, second, third, fourth, fifth = st.columns(5)
     choice = widgets.session_choice("old-mode", ["", *Mode], "", lambda mode: t(f"mode.{mode}") if mode else unset)
     mode = first.selectbox(t("field.mode"), **choice)
     with second:
@@ -181,11 +181,13 @@ def choose_answers() -> Choices | None:
         cards = _ask_count("cards_per_node", "old-cards", unset)
     label, help_text = t("field.throughput_definition"), t("import_results.definition")
     definition = fourth.text_input(label, key="old-definition", placeholder=unset, help=help_text)
+    unit = fifth.text_input(t.field("throughput_unit"), key="old-unit", placeholder=unset)
     answers = ImportAnswers(
         workload=workload or "",
         model=model.strip(),
         framework_version=version.strip(),
         throughput_definition=definition.strip(),
+        throughput_unit=unit.strip(),
         mode=Mode(mode) if mode else None,
         node_count=None if nodes.value is None else int(nodes.value),
         cards_per_node=None if cards.value is None else int(cards.value),
