@@ -14,6 +14,7 @@ import pytest
 from pyarrow import ipc
 
 import aisbench_core
+from aisbench_core.api.app import MOST_EXCLUSIVE_OF_PERSON
 from aisbench_core.client import ApiProblem, Client, connection
 from aisbench_core.client.logins import Logins
 from aisbench_core.errors import ConfigError, QueryError, RunNotFound, SpecError
@@ -266,3 +267,35 @@ def test_times_are_aware(there: OpenWarehouse) -> None:
     assert at == pd.Timestamp(a.T0)
     assert at.tzinfo is not None
     assert a.T0.tzinfo is UTC
+
+
+def test_answers_that_nobody_reads_keep_only_their_own_person_waiting(api_server: ApiProcess, api_bench: Bench) -> None:
+    endless = {"query": "select i, repeat('y', 1000) || i as s from range(1000000000) t(i)", "seconds": 600}
+    mallory = Client(api_server.url, token_of(api_bench, name="mallory"))
+    ann = Program(api_server.url, token_of(api_bench, name="ann", role=Role.VIEWER))
+    with ExitStack() as unread:
+        for _ in range(MOST_EXCLUSIVE_OF_PERSON):
+            unread.enter_context(mallory.batches("/warehouse/sql", endless))
+
+        others = [ann.post("/warehouse/sql", {"query": "select 1"}), ann.get("/export", region="cn-north-9")]
+
+    assert [reply.status for reply in others] == [200, 200]
+
+
+def test_a_query_for_more_memory_than_there_is_leaves_the_server_as_it_was(
+    api_server: ApiProcess, api_bench: Bench
+) -> None:
+    program = Program(api_server.url, token_of(api_bench, role=Role.VIEWER))
+    program.post("/warehouse/sql", {"query": "select 1"})
+    before = peak_memory(api_server)
+
+    refused = program.post("/warehouse/sql", {"query": "select repeat('x', 4000000000)", "seconds": 10})
+
+    assert "memory" in require_problem(refused, 422, "query-error")["detail"]
+    assert peak_memory(api_server) - before < 200 * 1024**2
+
+
+def peak_memory(server: ApiProcess) -> int:
+    """Bytes of the server's process at most so far."""
+    status = Path(f"/proc/{server.pid}/status").read_text("ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024

@@ -6,6 +6,7 @@ no extension, and its settings cannot be changed.
 """
 
 import contextlib
+import os
 import tempfile
 import threading
 import time
@@ -37,6 +38,7 @@ _GUARDED: Config = OFFLINE | {
     "python_enable_replacements": False,  # else Python variables of the caller would be tables
     "memory_limit": MEMORY,
     "max_temp_directory_size": SPILL,
+    "threads": max(1, (os.cpu_count() or 1) // 2),  # one query leaves others half of the machine
 }
 
 
