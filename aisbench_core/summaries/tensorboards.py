@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,12 +133,14 @@ def _started(folders: Mapping[str, Path], port: int) -> TensorBoard:
     log = folder / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [*_CHILD, str(os.getpid()), "tensorboard.main", *_arguments(shown, token, port)],
-            stdin=subprocess.DEVNULL,
+            [*_CHILD, str(os.getpid()), "aisbench_core.summaries.tensorboard_process", *_arguments(shown, port)],
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
             env=scrubbed(environment()),  # it needs no keys
         )
+    with suppress(BrokenPipeError), process.stdin as stdin:  # type: ignore[union-attr]  # a pipe, as asked for
+        stdin.write(f"{PREFIX}{token}\n".encode())
     starting = TensorBoard(tuple(folders), token, port, process, folder)
     end = time.monotonic() + READY_SECONDS
     while process.poll() is None and time.monotonic() < end:
@@ -153,9 +156,9 @@ def _started(folders: Mapping[str, Path], port: int) -> TensorBoard:
 _CHILD = (sys.executable, "-m", "aisbench_core.cli.child")
 
 
-def _arguments(folder: Path, token: str, port: int) -> list[str]:
+def _arguments(folder: Path, port: int) -> list[str]:
     return [
-        *("--logdir", str(folder), "--host", "127.0.0.1", "--port", str(port), "--path_prefix", f"{PREFIX}{token}"),
+        *("--logdir", str(folder), "--host", "127.0.0.1", "--port", str(port)),
         # The fast loader is a server of its own on another port, which everybody on this machine could ask.
         *("--load_fast", "false", "--reload_multifile", "true", "--reload_interval", str(RELOAD_SECONDS)),
     ]

@@ -66,6 +66,16 @@ def test_it_shows_the_chosen_runs_as_they_grow_and_only_to_who_knows_the_path(
     assert tensorboards.port_of(board.token) is None
 
 
+def test_its_path_is_in_no_list_of_processes(tensorboards: TensorBoards, tmp_path: Path) -> None:
+    write_plain(tmp_path, 1)
+    board = tensorboards.start({"run": tmp_path})
+
+    arguments = Path(f"/proc/{board.process.pid}/cmdline").read_bytes()
+
+    assert b"tensorboard" in arguments
+    assert board.token.encode() not in arguments
+
+
 def test_the_same_runs_have_one_and_too_many_end_the_oldest(tensorboards: TensorBoards, tmp_path: Path) -> None:
     folders = [{f"run-{number}": tmp_path / str(number)} for number in range(MOST + 1)]
     for folder in folders:
