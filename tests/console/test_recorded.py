@@ -142,7 +142,7 @@ def test_a_comparison_names_what_an_imported_run_does_not_tell(open_page: OpenPa
 
     app = open_page("compare", ids=["here", OLD])
 
-    assert "Unknown for imported results: Parameters." in texts(app)
+    assert "Not known of every run: Parameters, Data." in texts(app)
 
 
 def test_scaling_of_imported_runs_names_what_they_do_not_tell(open_page: OpenPage, imported: Path) -> None:
@@ -151,7 +151,7 @@ def test_scaling_of_imported_runs_names_what_they_do_not_tell(open_page: OpenPag
     app = open_page("compare", ids=OLD)
 
     assert "Scaling over nodes" in texts(app)
-    assert "Unknown for imported results: Parameters." in texts(app)
+    assert "Not known of every run: Parameters." in texts(app)
 
 
 def test_the_system_of_an_imported_result_can_be_described(open_page: OpenPage, imported: Path) -> None:

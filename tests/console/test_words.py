@@ -123,7 +123,7 @@ NAMED_BY_VALUES = (
     | _family("series", [f"objective_{each.name.lower()}" for each in Objective])
     | _family("series", [f"sampler_{each.name.lower()}" for each in Sampler])
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
-    | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
+    | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known", "why_mixed_or_unknown"])
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
     | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag", "benchmark", *SPENDING_FILTERS])
     | _family("spending", [f"by_{each}" for each in SpendingBy])
