@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tests.ports import free_port
@@ -37,21 +38,22 @@ _SETTINGS = {
 class PostgresServer:
     """Starts on a free port, over a temporary folder; PostgreSQL refuses to be root, so somebody else runs it then."""
 
-    def __init__(self, address: str = "") -> None:
-        """`address`: one of this machine beside 127.0.0.1, for clients of its network."""
+    def __init__(self, address: str = "", settings: Mapping[str, str] = MappingProxyType({})) -> None:
+        """`address`: one of this machine beside 127.0.0.1, for clients of its network. `settings`: beside the usual."""
+        self._settings = {**_SETTINGS, **settings}
         self._listen = ["127.0.0.1", *([address] if address else [])]
         self.folder = Path(tempfile.mkdtemp(prefix="aisbench-postgres-"))
         self.port = free_port()
         self._bin = _programs()
-        self._user = next(name for name in _UNPRIVILEGED if _is_known(name)) if os.geteuid() == 0 else None
+        self.user = next(name for name in _UNPRIVILEGED if _is_known(name)) if os.geteuid() == 0 else None
         self._process: subprocess.Popen[bytes] | None = None
-        if self._user:
-            shutil.chown(self.folder, self._user)
+        if self.user:
+            shutil.chown(self.folder, self.user)
         self._make()
 
     def resume(self) -> None:
         """Start, and wait until it answers."""
-        settings = _SETTINGS | {"listen_addresses": ",".join(self._listen)}
+        settings = self._settings | {"listen_addresses": ",".join(self._listen)}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         self._process = self._start("postgres", "-D", str(self._data), "-p", str(self.port), *options)
         until = time.monotonic() + READY_SECONDS
@@ -141,8 +143,8 @@ class PostgresServer:
             allowed.writelines(f"host all all {address}/24 scram-sha-256\n" for address in self._listen)
 
     def _start(self, program: str, *arguments: str) -> "subprocess.Popen[bytes]":
-        as_user: dict[str, Any] = {"user": self._user, "group": pwd.getpwnam(self._user).pw_gid} if self._user else {}
-        if self._user:
+        as_user: dict[str, Any] = {"user": self.user, "group": pwd.getpwnam(self.user).pw_gid} if self.user else {}
+        if self.user:
             as_user["extra_groups"] = []
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(
