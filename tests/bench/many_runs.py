@@ -131,4 +131,4 @@ def _result(luck: random.Random, at: datetime) -> CollectedResult:
         total_end_time=at + timedelta(seconds=1201),
     )
     ranks = tuple(RankResult(0, rank, value) for rank, value in enumerate(cards))
-    return CollectedResult(CARDS, ranks, info, render(info))
+    return CollectedResult(CARDS, ranks, info, render(info), dataset_sha256="da7a" * 16)

@@ -54,6 +54,20 @@ def test_the_serial_share_and_what_more_nodes_would_bring_are_said_with_their_in
     assert len(app.get("vega_lite_chart")) == 3
 
 
+def test_runs_of_which_something_decisive_is_not_known_are_named_and_not_drawn(
+    open_page: OpenPage, data_dir: Path
+) -> None:
+    tagged = [a.record(f"on-{n}", node_count=n, image_url="org/image:latest") for n in (1, 2)]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(tagged)
+
+    app = open_page("scaling")
+
+    assert not app.get("vega_lite_chart")
+    assert not app.info
+    assert "Runs that do not count: 2" in app.expander[0].label
+    assert set(table(app)["Reason"]) == {"Mixed or unknown"}
+
+
 def test_several_versions_lie_over_each_other_and_stay_in_the_address(
     open_page: OpenPage, warehouse: Warehouse
 ) -> None:

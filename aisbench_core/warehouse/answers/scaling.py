@@ -32,7 +32,8 @@ from aisbench_core.warehouse.values import BoardQuery, RunRow
 LINE = ", ".join(name for name in GROUP_KEYS if name != "node_count")
 
 _IS_KNOWN = "(not_known = '' or origin <> 'launched')"
-_SCALES = f"mode = 'cluster' and node_count is not null and cards_per_node is not null and {_IS_KNOWN}"
+_HAS_SIZE = "mode = 'cluster' and node_count is not null and cards_per_node is not null"
+_SCALES = f"{_HAS_SIZE} and {_IS_KNOWN}"
 
 # T(n) of everything that can scale: the median of the valid runs. Single servers do not work together.
 # Imported runs, which claim what they say, scale among themselves only.
@@ -87,7 +88,8 @@ _CONFIGURATIONS = f"""
         max_by(newest_title, newest_at) as title, any_value(model), any_value(workload), any_value(dataset),
         sum(valid)::BIGINT as runs, max(on_curve) as node_counts, max(newest_at) as latest_at,
         count(*) over () as total
-    from (select *, count(*) over (partition by {LINE}) as on_curve from {{standings}} where valid > 0 and {_SCALES})
+    from (select *, count(*) filter ({_IS_KNOWN}) over (partition by {LINE}) as on_curve
+        from {{standings}} where valid > 0 and {_HAS_SIZE})
     group by {_KEY}
     order by origin = 'launched' desc, node_counts desc, latest_at desc, fingerprint limit $limit offset $offset
 """

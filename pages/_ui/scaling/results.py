@@ -104,7 +104,8 @@ def show_excluded(scalings: Sequence[Scaling]) -> None:
     st.caption(t("scaling.only"))
     if rows:
         runs = sum(excluded.runs for scaling in scalings for excluded in scaling.left_out)
-        with st.expander(t("scaling.left_out", runs=runs)):
+        has_curve = any(scaling.points for scaling in scalings)
+        with st.expander(t("scaling.left_out", runs=runs), expanded=not has_curve):
             show_table(rows, t("scaling.why"))
 
 
