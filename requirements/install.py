@@ -17,8 +17,11 @@ from pathlib import Path
 PIP = (sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-build-isolation",
        "--progress-bar", "off")  # fmt: skip
 
-# pip names each requirement once, by its line or because this system does not need it.
-SEEN = re.compile(r"\((from -r .+ \(line \d+\))\)|^(Ignoring [\w.-]+):")
+# How pip of any version names a requirement, or the file that has it.
+SEEN = re.compile(
+    r"(?:Collecting|Ignoring|Requirement already satisfied:) ([\w.-]+)"
+    r"|Processing (?:\S*/)?([\w.-]+?)-\d\S*\.(?:whl|gz|zip)"
+)
 UNREACHABLE = re.compile(
     r"Retrying \(Retry|connection broken by|Could not fetch URL|Max retries exceeded|HTTPSConnectionPool"
 )
@@ -42,8 +45,8 @@ class Progress:
 
     def read(self, line: str) -> None:
         text = line.strip()
-        if seen := SEEN.search(text):
-            self.packages.add(seen[1] or seen[2])
+        if seen := SEEN.match(text):
+            self.packages.add(re.sub(r"[-_.]+", "-", seen[1] or seen[2]).lower())
             self.phase = "fetching" if text.startswith(("Collecting", "Processing")) else "checking"
         elif text.startswith("Installing collected packages"):
             self.phase = UNPACKING
