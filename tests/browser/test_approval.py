@@ -93,7 +93,7 @@ def test_an_admin_sets_a_budget_and_everybody_sees_what_is_left(
     root = enter(window, proxy, console, "root")
     root.open("/spending")
     root.page.get_by_role("button", name="Set a budget").click()
-    root.page.get_by_label("Amount").fill("250")
+    root.page.get_by_role("textbox", name="Amount").fill("250")
     root.page.get_by_label("Currency").fill("EUR")
     root.page.get_by_role("button", name="Save").click()
     expect(root.page.get_by_text("The budget is saved.")).to_be_visible()
