@@ -74,6 +74,10 @@ def default_of(field: str) -> object:
 def _set_fields(stored: Mapping[str, Any], names: Iterable[str]) -> dict[str, object]:
     defaults = {name: RunSpec.model_fields[name].default for name in names}
     values = {name: stored[name] for name in names if name in stored and stored[name] != defaults[name]}
+    # Only channels are told apart by their names; of other lists the order means nothing.
+    for name in ("secrets", "volumes"):
+        if name in values:
+            values[name] = sorted(values[name], key=canonical_json)
     flat_values = {name: value for name, value in _flat(values) if value is not None}
     # Every run writes to paths of its own, but how its job gets them counts.
     outputs = {name: value for name, value in flat_channels("outputs", stored.get("outputs", ())) if "." in name[8:]}

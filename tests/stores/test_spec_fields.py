@@ -12,7 +12,10 @@ from aisbench_core.model.spec_fields import deciding_fields, fields_of, role_of
 from aisbench_core.model.spec_roles import SpecRole
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Comparability, Warehouse
+from aisbench_core.warehouse.records.fingerprint import image_of
 from tests import records as a
+
+VOLUME = {"server_path": "192.168.0.1:/", "local_path": "/mnt/data"}
 
 # A second value of each field, for a run that is otherwise equal.
 ANOTHER: dict[str, Any] = {
@@ -42,7 +45,7 @@ ANOTHER: dict[str, Any] = {
     "secrets": ("TOKEN",),
     "log_levels": {"cann": "debug"},
     "update": {"cann": "/packages/Ascend-cann-nnrt_8.0.run"},
-    "volumes": [{"server_path": "192.168.0.1:/", "local_path": "/mnt/data"}],
+    "volumes": [VOLUME],
     "priority": 3,
     "auto_stop_hours": 5,
     "stop_when_stalled_minutes": 60,
@@ -113,6 +116,19 @@ def test_how_a_job_gets_its_outputs_makes_another_row_and_their_path_does_not() 
     assert deciding_fields(here) != deciding_fields(prefetched)
 
 
+@pytest.mark.parametrize(
+    "listed", [("secrets", ["A", "B"]), ("volumes", [VOLUME, {**VOLUME, "local_path": "/mnt/other"}])]
+)
+def test_the_order_of_secrets_and_volumes_decides_nothing(listed: tuple[str, list[Any]]) -> None:
+    field, values = listed
+
+    assert deciding_fields(a.spec(**{field: values}).stored) == deciding_fields(a.spec(**{field: values[::-1]}).stored)
+
+
+def test_a_field_of_update_that_a_later_version_stored_is_no_error() -> None:
+    assert image_of({"update": {"cann": "/a/cann.run", "driver": "new"}}, "r1") == "r1 + cann.run"
+
+
 def test_values_of_secrets_are_nowhere_in_what_decides() -> None:
     assert deciding_fields(a.spec(secrets=["TOKEN"]).stored)["secrets"] == '["TOKEN"]'
 
@@ -137,10 +153,10 @@ DATA = [{"name": "data_url", "path": "/data/all/"}]
         ({"image_url": "swr.example.com/org/image:latest"}, "image"),
         ({"image_url": DIGEST}, ""),
         ({"inputs": DATA}, "data"),
-        ({"volumes": [{"server_path": "192.168.0.1:/", "local_path": "/mnt/data"}]}, "data"),
+        ({"volumes": [VOLUME]}, "data"),
         ({"parameters": {"config_path": "configs/large.yaml"}, "code_dir": "/code"}, ""),
         ({"parameters": {"config_path": "configs/large.yaml"}, "command": "python train.py"}, "parameters.config_path"),
-        ({"parameters": {"config_path": "../large.yaml"}, "code_dir": "/code"}, "parameters.config_path"),
+        ({"parameters": {"config_path": "../../large.yaml"}, "code_dir": "/code"}, ""),
         ({"parameters": {"config_path": "obs://bucket/large.yaml"}, "code_dir": "/code"}, "parameters.config_path"),
         ({"parameters": {"config_path": "/mnt/large.yaml"}, "code_dir": "/code"}, "parameters.config_path"),
         (

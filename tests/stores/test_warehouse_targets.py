@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from aisbench_core.model import TrainResultInfo
+from aisbench_core.model import RunState, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, BoardRow, Warehouse
 from aisbench_core.warehouse.answers.boards import ties
 from aisbench_core.warehouse.answers.compared import ComparedBy
@@ -43,6 +43,14 @@ def test_a_row_that_missed_its_target_ranks_after_all_that_reached_it(fast_and_u
         ("slow", "2", TargetOutcome.REACHED),
         ("useless", "3", TargetOutcome.MISSED),
     ]
+
+
+def test_a_row_without_a_valid_run_takes_no_rank(fast_and_useless: Warehouse) -> None:
+    fast_and_useless.record(a.record("failed", state=RunState.FAILED, with_result=False, flavor="other"))
+
+    rows = fast_and_useless.leaderboard(replace(BOARD, include_invalid=True)).rows
+
+    assert {row.flavor: row.rank for row in rows} == {"good": "1", "slow": "2", "useless": "3", "other": ""}
 
 
 @pytest.mark.parametrize("sort", ["throughput", "best", "per_node", "per_card"])

@@ -76,11 +76,11 @@ def _rank(condition: str) -> str:
     """How many rows fulfil a condition. Imported runs, which nobody verified, neither have a rank nor take one; nor do
     rows of which something that decides speed is not known."""
     rivals = f"select count(*) from groups other where {_SAME_BENCHMARK} and {_ranked('other.')} and {condition}"
-    return f"case when runs > 0 and {_ranked('')} then ({rivals}) end"
+    return f"case when {_ranked('')} then ({rivals}) end"
 
 
 def _ranked(row: str) -> str:
-    return f"{row}origin = 'launched' and {row}not_known = ''"
+    return f"{row}runs > 0 and {row}origin = 'launched' and {row}not_known = ''"
 
 
 # Rows whose runs reached their target, or have none, come before those with a run that missed it: fast is what learns.

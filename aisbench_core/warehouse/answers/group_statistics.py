@@ -47,7 +47,8 @@ def _median(column: Column) -> str:
 
 
 _NUMBERS = {
-    **{name: f"any_value({name})" for name in (*GROUP_KEYS, *FINGERPRINTED, *FOLLOWING)},
+    **{name: f"any_value({name})" for name in (*GROUP_KEYS, *FINGERPRINTED)},
+    **{name: f"max({name})" for name in FOLLOWING},  # earlier consoles exported runs without it: what is said stands
     "recorded": "count(*)",
     "valid": f"count(*) filter (where {COUNTED})",
     "runs": "count(counted)",

@@ -58,7 +58,8 @@ def _hash(formula: str, cells: Cells, **more: object) -> str:
 
 def image_of(spec: Mapping[str, Any], engine_version: str | None) -> str:
     """The software that a run started with: the image, and the packages that replaced the image's own."""
-    update = Update.model_validate(spec.get("update") or {})
+    # Only the fields of this version: a later one may have stored others.
+    update = Update.model_validate({k: v for k, v in (spec.get("update") or {}).items() if k in Update.model_fields})
     packages = [PurePosixPath(path).name for path in update.packages.values()]
     return " + ".join([spec.get("image_url") or engine_version or "", *packages])
 
@@ -93,5 +94,6 @@ def _is_foreign_file(value: object, spec: Mapping[str, Any]) -> bool:
         return False
     path = PurePosixPath(value)
     code = spec.get("local_code_dir") or _CODE_FOLDER
-    is_inside = path.is_relative_to(code) if path.is_absolute() else "://" not in value and ".." not in path.parts
+    # A relative path may begin with "..", since scripts also run in a folder of the code.
+    is_inside = path.is_relative_to(code) if path.is_absolute() else "://" not in value
     return not (is_inside and (spec.get("code_dir") or spec.get("algorithm")))
