@@ -78,7 +78,7 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     """The record of a result. `choices` were checked (`check`); impossible values of a file are left out."""
     if exported := exported_record(result, choices, catalogue.rehearsed, now):
         return exported
-    answers = _answers(result, choices)
+    result, answers = settled(result, choices), _answers(result, choices)
     workload = catalogue.find(answers)
     version = answers.framework_version
     if workload and version not in workload.versions and f"r{version}" in workload.versions:
@@ -104,7 +104,7 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     # Texts to show with the run, from which nothing is computed.
     extra = {"workpath": result.workpath, "ConfigInfo": result.config_info, "run there": result.run_id}
     texts = tuple(f"{name}: {text}" for name, text in extra.items() if text)
-    if result.is_row and not answers.throughput_unit and workload is None:
+    if result.is_row and result.info.throughput_ratio is not None and not answers.throughput_unit and workload is None:
         texts = (*texts, UNIT_NOT_STATED)
     return RunRecord(
         run=run,
@@ -116,6 +116,14 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
         samples=result.samples,
         imported=Imported(result.location, now, stated, "; ".join(filter(None, notes)), texts),
     )
+
+
+def settled(result: ParsedResult, choices: Choices) -> ParsedResult:
+    """The result without its throughput, with the problem, if its unit is not known and no answer states it."""
+    if result.unit_problem is None or _answers(result, choices).throughput_unit:
+        return result
+    info, problems = replace(result.info, throughput_ratio=None), (*result.problems, result.unit_problem)
+    return replace(result, info=info, problems=problems, unit_problem=None)
 
 
 def _answers(result: ParsedResult, choices: Choices) -> ImportAnswers:

@@ -187,7 +187,8 @@ class ResultImport:
             evaluation = self._warehouse.imports.evaluate(record)
             failed = tuple(check for check in stored_checks(evaluation.checks) if check.level is CheckLevel.FAIL)
             validity = Validity(evaluation.validity)
-            previews.append(Preview(result, record, existing.find(result), duplicate_of, validity, failed))
+            settled = records.settled(result, choices)
+            previews.append(Preview(settled, record, existing.find(result), duplicate_of, validity, failed))
         return previews
 
     @permitted

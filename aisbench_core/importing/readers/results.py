@@ -27,7 +27,8 @@ class ParsedResult:
     * `raw`: the decoded text of the block from brace to brace, or else the lines, files or cells.
     * `placeholders`: keys of the block that upstream fills without a measurement; `info` has None there.
     * `server_throughputs`: sums in samples/s per server that trained alone; `server_accuracies`: of the same servers.
-    * `throughput_unit`: as a table's column or header states it; empty: not stated.
+    * `throughput_unit`: as a table's column or header states it; empty: not stated. `unit_problem`: what it states is
+      not known, so that the throughput counts only with a unit from the user.
     * `workload`: from the package's name in `workpath`, without "train_"; `model` and `framework` come from it.
     * `config_info`: upstream's line about the test, only as text, because its model is often another's.
     * `problems`: messages about the result, which can be imported nevertheless.
@@ -58,6 +59,7 @@ class ParsedResult:
     accelerator: str = ""
     dataset: str = ""
     throughput_unit: str = ""
+    unit_problem: Message | None = None
     created_by: str = ""
     note: str = ""
     run_id: str = ""

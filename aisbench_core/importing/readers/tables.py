@@ -104,11 +104,9 @@ class _Cells:
         """Whether a console exported it, where 0 is a measurement and not a placeholder."""
         return any(cell.startswith(OURS) for cell in self.row[:1])
 
-    @property
-    def unit(self) -> str:
-        """The unit that the header of the throughput states."""
-        position = self.positions.get(ColumnMeaning.THROUGHPUT_RATIO)
-        return "" if position is None else unit_in(self.header[position])
+    def title(self, column: ColumnMeaning) -> str:
+        """The header of the column with this meaning; empty without one."""
+        return self.header[self.positions[column]] if column in self.positions else ""
 
     @property
     def raw(self) -> str:
@@ -142,7 +140,7 @@ def _parsed(cells: _Cells, source: str, number: int, zone: tzinfo) -> ParsedResu
     measured = {key: text for key, text in values.items() if key not in placeholders}
     info = TrainResultInfo(**_measures(measured, zone, problems))  # type: ignore[arg-type]  # by name
     texts = {str(column): cells[column] for column in _TEXTS}
-    texts["throughput_unit"] = unit_in(texts["throughput_unit"]) or cells.unit
+    texts["throughput_unit"], unit_problem = _unit(cells)
     for field, fact in package_facts(texts["workpath"], source).items():
         texts[field] = texts[field] or str(fact)
     nodes, cards = _size(cells)
@@ -167,9 +165,28 @@ def _parsed(cells: _Cells, source: str, number: int, zone: tzinfo) -> ParsedResu
         started_at=info.total_start_time,
         ended_at=info.total_end_time,
         problems=tuple(problems),
+        unit_problem=None if info.throughput_ratio is None else unit_problem,
         is_row=True,
         **cast("dict[str, Any]", texts),
     )
+
+
+def _unit(cells: _Cells) -> tuple[str, Message | None]:
+    """The unit of a row's throughput, empty if none is stated, and the problem if it is not known."""
+    cell, header = cells[ColumnMeaning.THROUGHPUT_UNIT], cells.title(ColumnMeaning.THROUGHPUT_RATIO)
+    if cells.is_ours:
+        return cell, None
+    unit = ""
+    stated = [(text, header) for text in _stated_units(header)]
+    for text, column in (*stated, (cell, cells.title(ColumnMeaning.THROUGHPUT_UNIT))):
+        if text and not (unit := unit_of(text)):
+            return "", Message(
+                "column {column!r}: unit {unit!r} is not known, so the throughput is left out; convert the numbers if "
+                "necessary, and state their unit for all results (--unit, or Throughput unit on the page)",
+                column=column[:80],
+                unit=text[:40],
+            )
+    return unit, None
 
 
 def _value_text(cells: _Cells, key: str) -> str:
@@ -260,20 +277,49 @@ def _listed(header: Sequence[str]) -> str:
 # Text in brackets. An unclosed bracket takes the rest, and quantifiers are possessive: linear time.
 _UNIT = re.compile(r"[(\[（【](?:([^)\]）】]*+)[)\]）】]|[^)\]）】]*+\Z)")
 
-# A rate per second at the end of a header or in brackets: tokens/s, images/sec, samples per second.
-_RATE = re.compile(r"([a-z]{1,20}|[一-鿿]{1,4})\s?(?:/|\bper\b)\s?(?:s|sec|second|秒)\b", re.I)
+# A rate per second, and nothing else: tokens/s, images/sec, samples per second.
+_RATE = re.compile(r"([a-z]+|[一-鿿]+) ?(?:/ ?| per )(?:s|sec|seconds?|秒)")
 
-# Other words for a sample, whatever it is.
-_SAMPLES = frozenset({"sample", "image", "img", "frame", "样本", "图片", "图像", "张", "帧"})
+# What looks like a rate of any kind, outside of brackets.
+_RATIO = re.compile(r"/|\bper\b|[单每]卡|[单每]机", re.I)
+
+# The units that are known, and what is counted. With a multiplier (ktokens, 万张) or per card, they are others.
+_COUNTED = {
+    word: unit
+    for unit, words in {
+        "samples/s": "sample samples image images img imgs frame frames 样本 图片 图像 张 帧",
+        "tokens/s": "token tokens",
+        "sentences/s": "sentence sentences 句",
+        "sequences/s": "sequence sequences seq seqs 序列",
+        "words/s": "word words",
+        "steps/s": "step steps 步",
+        "iterations/s": "iteration iterations iter iters",
+        "batches/s": "batch batches",
+        "examples/s": "example examples",
+        "records/s": "record records",
+        "queries/s": "query queries",
+    }.items()
+    for word in words.split()
+}
+
+# What brackets in a header say besides a unit; numbers tell columns of one name apart.
+_NO_UNIT = re.compile(r"|\d{1,2}|avg|average|mean|median|total|平均值?|均值|中位数|总|合计")
 
 
-def unit_in(text: str) -> str:
-    """The unit that a cell or a header states, as tokens/s; other words for samples/s are that. Empty: none."""
-    rate = _RATE.search(unicodedata.normalize("NFKC", text)[:LONGEST_HEADER])
-    if rate is None:
-        return "samples/s" if _words(text) == "fps" else ""
-    noun = rate[1].lower()
-    return "samples/s" if noun.removesuffix("s") in _SAMPLES else f"{noun}/s"
+def unit_of(text: str) -> str:
+    """The unit that a text is, as tokens/s; other words for samples/s are that. Empty: none that is known."""
+    plain = " ".join(unicodedata.normalize("NFKC", text[:LONGEST_HEADER]).casefold().replace("_", " ").split())
+    rate = _RATE.fullmatch(plain)
+    return _COUNTED.get(rate[1], "") if rate else "samples/s" if plain == "fps" else ""
+
+
+def _stated_units(header: str) -> list[str]:
+    """The texts in a header that should be its unit: those in brackets, and the rest if it is a rate and not a name."""
+    header = header[:LONGEST_HEADER]
+    rest = _UNIT.sub(" ", header).strip()
+    inside = (found[0][1:] if found[1] is None else found[1] for found in _UNIT.finditer(header))
+    texts = [text.strip() for text in inside if not _NO_UNIT.fullmatch(_words(text))]
+    return [rest, *texts] if unit_of(rest) or _RATIO.search(rest) else texts
 
 
 _AS_PERCENT = {ratio: percent for percent, ratio in _PERCENT.items()}
