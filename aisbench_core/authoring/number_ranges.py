@@ -50,17 +50,18 @@ class NumberRange:
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
 
     def _parse(self, text: str) -> float | None:
-        try:
-            return int(text)
-        except ValueError:
-            pass
+        if "_" in text:  # int and float take 1_000
+            return None
         try:
             number = float(text)
         except ValueError:
             return None
         if not math.isfinite(number) or (self.is_whole and not number.is_integer()):
             return None
-        return int(number) if self.is_whole else number
+        try:
+            return int(text)  # exact beyond 2**53
+        except ValueError:
+            return int(number) if self.is_whole else number
 
 
 def range_of(field: FieldInfo, *, is_whole: bool = False) -> NumberRange:

@@ -20,11 +20,22 @@ def test_a_number_is_read_as_it_is_typed(text: str, allowed: NumberRange, number
     assert isinstance(allowed.read(text), int) or not allowed.is_whole
 
 
-@pytest.mark.parametrize("text", ["", "0", "4097", "99999", "2.5", "nan", "inf", "1e400", "four", "1,000", "9" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "0", "4097", "99999", "2.5", "nan", "inf", "1e400", "four", "1,000", "1_000", "9" * 400, "9" * 5000]
+)
 def test_another_text_is_refused_with_what_is_allowed(text: str) -> None:
     with pytest.raises(InvalidNumber, match=r"is not allowed; enter a whole number, 1 to 4096$") as error:
         NODES.read(text)
     assert in_chinese(error.value.message).endswith("请输入整数（1 至 4096）")
+
+
+@pytest.mark.parametrize("text", ["9" * 309, "-" + "9" * 400, "1_000", "1_0.5", "9" * 5000])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_number_beyond_all_floats_or_with_underscores_is_refused_without_limits_too(
+    text: str, is_whole: bool
+) -> None:
+    with pytest.raises(InvalidNumber, match=r"is not allowed; enter a (whole )?number$"):
+        NumberRange(is_whole=is_whole).read(text)
 
 
 @given(st.text())

@@ -1,6 +1,7 @@
 """The form's widgets: each shows one field of the draft, stores changes at once, and has its findings below it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -153,9 +154,6 @@ def _change(draft: str, change: Callable[[RunSpec, Any], RunSpec], value: Any) -
 
 
 def _scalar(text: str) -> Scalar:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
+    with suppress(InvalidNumber):
+        return NumberRange().read(text)
     return {"true": True, "false": False}.get(text.strip().lower(), text)
