@@ -102,6 +102,6 @@ def tensorboards(console: int) -> list[int]:
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:  # it has ended
             continue
-        if b"tensorboard.main" in words and str(console).encode() in words:
+        if b"aisbench_core.summaries.tensorboard_process" in words and str(console).encode() in words:
             found.append(int(folder.name))
     return found
