@@ -73,6 +73,7 @@ class ApiServer:
         self._under_way = UnderWay()
         self._slots = Slots(MOST_AT_ONCE, MOST_OF_PERSON)
         self._long_slots = Slots(MOST_EXCLUSIVE, MOST_EXCLUSIVE_OF_PERSON)
+        self._warehouse = health.WarehouseProbe()
         self._latency = CloudLatency(self._probes)
         self.answers: dict[int, int] = {}
         self._commands = RunningCommands()
@@ -155,7 +156,8 @@ class ApiServer:
 
     async def _readiness(self, _: Request) -> Response:
         loop = asyncio.get_running_loop()
-        return JSONResponse(await loop.run_in_executor(self._probes, lambda: health.readiness(self._open_core())))
+        state = await loop.run_in_executor(self._probes, lambda: health.readiness(self._open_core(), self._warehouse))
+        return JSONResponse(state)
 
     async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)

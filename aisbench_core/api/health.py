@@ -1,10 +1,36 @@
 """Whether this server can answer requests."""
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
 from aisbench_core.errors import AisbenchError
 from aisbench_core.wiring import Core
 
+WAREHOUSE_SECONDS = 5.0  # proxies give a probe little more
 
-def readiness(core: Core) -> dict[str, str]:
+
+class WarehouseProbe:
+    """Whether a team's warehouse answers, asked by one thread: where packets are dropped, that takes minutes."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "api-warehouse")
+        self._lock = threading.Lock()
+        self._asked: Future[bool] | None = None
+
+    def is_available(self, ask: Callable[[], bool], seconds: float = WAREHOUSE_SECONDS) -> bool:
+        """Waits for so long; a question that is still open counts as no answer."""
+        with self._lock:
+            if self._asked is None or self._asked.done():
+                self._asked = self._thread.submit(ask)
+            asked = self._asked
+        try:
+            return asked.result(seconds)
+        except TimeoutError:
+            return False
+
+
+def readiness(core: Core, warehouse: WarehouseProbe) -> dict[str, str]:
     """Whether a team's warehouse can be read. Raises AisbenchError if the ledger cannot: nothing is answered then.
 
     Without a follower runs wait, and without the warehouse results do, but runs are launched, shown and stopped: no
@@ -12,7 +38,8 @@ def readiness(core: Core) -> dict[str, str]:
     core.ledger.last_beat()
     if not core.settings.has_team_warehouse:
         return {"status": "ready"}
-    return {"status": "ready", "warehouse": "available" if _answers(core) else "unavailable"}
+    is_available = warehouse.is_available(lambda: _answers(core))
+    return {"status": "ready", "warehouse": "available" if is_available else "unavailable"}
 
 
 def _answers(core: Core) -> bool:

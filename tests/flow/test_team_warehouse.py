@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.api.health import readiness
+from aisbench_core.api.health import WarehouseProbe, readiness
 from aisbench_core.model import RunState
 from aisbench_core.wiring import open_core
 from tests.flow.command_line import CommandLine
@@ -137,9 +137,10 @@ def test_a_follower_says_that_the_warehouse_is_away_when_it_starts(
 
 
 def test_health_and_readiness_say_that_the_warehouse_is_away(bench: Bench, postgres: PostgresServer) -> None:
+    probe = WarehouseProbe()
     postgres.kill()
     try:
-        away = readiness(bench.core)
+        away = readiness(bench.core, probe)
         (service,) = [one for one in bench.core.health.check().services if one.name == "warehouse"]
     finally:
         postgres.resume()
@@ -147,4 +148,4 @@ def test_health_and_readiness_say_that_the_warehouse_is_away(bench: Bench, postg
     assert away == {"status": "ready", "warehouse": "unavailable"}
     assert not service.ok
     assert "check that PostgreSQL runs" in str(service.sentence)
-    assert readiness(bench.core) == {"status": "ready", "warehouse": "available"}
+    assert readiness(bench.core, probe) == {"status": "ready", "warehouse": "available"}
