@@ -18,15 +18,18 @@ class Machine:
         self.behind = behind
         self.is_away = False
         self.questions = 0
+        self.delay = self.passed = timedelta()
 
     def now(self) -> datetime:
-        return NOON + timedelta(seconds=monotonic()) - self.behind
+        return NOON + timedelta(seconds=monotonic()) + self.passed - self.behind
 
     def ask(self) -> datetime:
         self.questions += 1
         if self.is_away:
             raise LedgerUnavailable(Message("away"))
-        return NOON + timedelta(seconds=monotonic())
+        answer = NOON + timedelta(seconds=monotonic()) + self.passed
+        self.passed += self.delay
+        return answer
 
 
 def is_about(measured: timedelta, expected: timedelta) -> bool:
@@ -56,6 +59,18 @@ def test_a_database_that_is_away_leaves_what_was_measured_before() -> None:
     clock = DatabaseClock(machine.ask, machine.now)
     clock.ahead()
     machine.is_away = True
+
+    machine.behind += timedelta(seconds=2)
+
+    assert is_about(clock.ahead(), MINUTES)
+    assert machine.questions == 2
+
+
+def test_an_answer_that_took_long_does_not_move_the_clock() -> None:
+    machine = Machine(MINUTES)
+    clock = DatabaseClock(machine.ask, machine.now)
+    clock.ahead()
+    machine.delay = timedelta(seconds=20)
 
     machine.behind += timedelta(seconds=2)
 

@@ -55,7 +55,11 @@ class DatabaseClock:
         with suppress(AisbenchError):
             before = self._machine()
             there = self._ask()
-            self._ahead = there - before - (self._machine() - before) / 2
+            uncertainty = abs(self._machine() - before) / 2
+            ahead = there - before - uncertainty
+            # A slow answer says little: it does not replace what it does not contradict.
+            if self._measured is None or abs(ahead - self._ahead) > uncertainty:
+                self._ahead = ahead
         self._measured = self._machine(), monotonic()
 
 
