@@ -16,16 +16,16 @@ class WarehouseProbe:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "api-warehouse")
         self._lock = threading.Lock()
-        self._asked: Future[bool] | None = None
+        self._query: Future[bool] | None = None
 
     def is_available(self, ask: Callable[[], bool], seconds: float = WAREHOUSE_SECONDS) -> bool:
         """Waits for so long; a question that is still open counts as no answer."""
         with self._lock:
-            if self._asked is None or self._asked.done():
-                self._asked = self._thread.submit(ask)
-            asked = self._asked
+            if self._query is None or self._query.done():
+                self._query = self._thread.submit(ask)
+            query = self._query
         try:
-            return asked.result(seconds)
+            return query.result(seconds)
         except TimeoutError:
             return False
 
