@@ -181,6 +181,8 @@ def _peers(comparison: "Comparison") -> Iterator[str]:
     """The groups behind the runs, where any has more than one run."""
     if not any(peer.summary and peer.summary.count > 1 for peer in comparison.peers):
         return
+    from aisbench_core.warehouse.answers.boards import mixed_or_unknown
+
     heads = ("valid runs like", ">runs", ">mean", ">95 % from", ">to", ">against the first's", ">95 % from", ">to")
     nothing = (None, None, None)
     rows = []
@@ -190,6 +192,9 @@ def _peers(comparison: "Comparison") -> Iterator[str]:
         count = str(summary.count if summary else 0)
         rows.append((peer.run_id, count, *map(formats.number, means), *map(_factor, ratio)))
     yield display.table(heads, rows)
+    mixed = [f"{run.run_id}: {why}" for run in comparison.runs if (why := mixed_or_unknown(run.not_known))]
+    if mixed:
+        yield "\n".join(mixed)
 
 
 def _factor(ratio: float | None) -> str:

@@ -50,6 +50,13 @@ def difference_sentence(size: MeanDifference, candidate: Side, baseline: Side, p
     )
 
 
+def not_compared_sentence(mixed: Message, candidate: Side, baseline: Side) -> Message:
+    """That there is no comparison because the runs of a side may differ in something that decides speed."""
+    return Message(
+        "{candidate} is not compared with {baseline}{on}: {mixed}", mixed=mixed, **_names(candidate, baseline)
+    )
+
+
 def _names(candidate: Side, baseline: Side) -> dict[str, str]:
     """What distinguishes the two: versions, or hardware; what they share is named once."""
     if candidate.hardware != baseline.hardware:

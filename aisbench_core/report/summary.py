@@ -7,15 +7,15 @@ from itertools import pairwise
 from statistics import median
 
 from aisbench_core.formats import MISSING, clipped, decimal, percent, short
-from aisbench_core.messages import Message, joined, plural
+from aisbench_core.messages import Hint, Message, joined, plural
 from aisbench_core.model.columns import GROUP_KEYS
 from aisbench_core.report.appendix import NumberedRun
 from aisbench_core.report.cells import MAX_NAME, counts, distinct, few, hardware, natural, ranges, software, system
-from aisbench_core.report.sentences import Side, difference_sentence
+from aisbench_core.report.sentences import Side, difference_sentence, not_compared_sentence
 from aisbench_core.statistics.difference import MeanDifference, difference
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse import Check, CheckLevel, Validity
-from aisbench_core.warehouse.answers.boards import ASPECTS
+from aisbench_core.warehouse.answers.boards import ASPECTS, mixed_or_unknown
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 
 # Of each kind, so that the first page has room for statistics and charts.
@@ -45,16 +45,18 @@ def sentences(
             line, side = [tuple(run.cells[name] for name in names) for names in (_MEASURED, _TESTED)]
             lines[line][side].append(run)
     compared: list[tuple[MeanDifference, Message]] = []
+    not_compared: list[Message] = []
     single: list[Message] = []
     for key in sorted(lines, key=natural):
         groups = [lines[key][side] for side in sorted(lines[key], key=natural)]
         distinction = distinctions.get(groups[0][0].cells["fingerprint"], "")
         pairs = list(_pairs(groups, distinction))
+        not_compared += _not_compared(groups, distinction)
         compared += pairs
         single += [] if pairs else [_measured(group, distinction) for group in groups]
     compared.sort(key=lambda pair: (pair[0].ci_low <= 0 <= pair[0].ci_high, -abs(pair[0].change)))
     return (
-        *_most([sentence for _, sentence in compared]),
+        *_most([*(sentence for _, sentence in compared), *not_compared]),
         *([] if compared else _most(single)),  # the statistics have these numbers, too
         _counted(reported.runs),
         *_targets(numbered),
@@ -72,12 +74,28 @@ def _pairs(groups: Sequence[_Group], distinction: str) -> Iterator[tuple[MeanDif
     """Each version against the one before it."""
     for before, after in pairwise(groups):
         size = difference(_throughputs(before), _throughputs(after))
-        if size:
-            newer, older = _side(after, before, distinction), _side(before, after, distinction)
-            if after[0].cells["framework"] == before[0].cells["framework"] and newer.version != older.version:
-                # The sentence's subject has named model and framework.
-                older = replace(older, version=clipped(before[0].cells["framework_version"] or MISSING, MAX_NAME))
-            yield size, difference_sentence(size, newer, older)
+        if size and not _mixed(before, after):
+            yield size, difference_sentence(size, *_sides(after, before, distinction))
+
+
+def _not_compared(groups: Sequence[_Group], distinction: str) -> Iterator[Message]:
+    """The pairs of versions that would be compared if all that decides speed were known."""
+    for before, after in pairwise(groups):
+        mixed = _mixed(before, after)
+        if mixed and difference(_throughputs(before), _throughputs(after)):
+            yield not_compared_sentence(mixed, *_sides(after, before, distinction))
+
+
+def _mixed(*groups: _Group) -> Hint:
+    return mixed_or_unknown(*(run.cells["not_known"] or "" for group in groups for run in group))
+
+
+def _sides(after: _Group, before: _Group, distinction: str) -> tuple[Side, Side]:
+    newer, older = _side(after, before, distinction), _side(before, after, distinction)
+    if after[0].cells["framework"] == before[0].cells["framework"] and newer.version != older.version:
+        # The sentence's subject has named model and framework.
+        older = replace(older, version=clipped(before[0].cells["framework_version"] or MISSING, MAX_NAME))
+    return newer, older
 
 
 def _side(group: _Group, other: _Group, distinction: str) -> Side:
@@ -104,6 +122,15 @@ def _measured(group: _Group, distinction: str) -> Message:
     cells, found = group[0].cells, summary(_throughputs(group))
     names = {"version": _version(cells, distinction), "system": system(cells), "unit": cells["throughput_unit"] or ""}
     mean = decimal(found.mean) if found else ""
+    if mixed := _mixed(group):
+        return plural(
+            len(group),
+            "{version} on {system}: median {median} {unit} ({mixed}; {number} run)",
+            "{version} on {system}: median {median} {unit} ({mixed}; {number} runs)",
+            median=decimal(median(_throughputs(group))),
+            mixed=mixed,
+            **names,
+        )
     if found is None or found.ci_low is None or found.ci_high is None:
         return Message("{version} on {system}: {mean} {unit} (a single run)", mean=mean, **names)
     return Message(

@@ -9,14 +9,14 @@ from itertools import groupby
 from statistics import median
 
 from aisbench_core.formats import clipped
-from aisbench_core.messages import Message
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import SYSTEM_FIELDS
 from aisbench_core.report import charts
 from aisbench_core.report.appendix import CONFIGURATION, NODES, Appendix, appendix, numbered_runs
 from aisbench_core.report.cells import counts, distinct, hardware, natural, size, software
 from aisbench_core.report.summary import sentences
 from aisbench_core.statistics.summary import Summary, summary
-from aisbench_core.warehouse.answers.boards import ASPECTS, named
+from aisbench_core.warehouse.answers.boards import ASPECTS, mixed_or_unknown, named
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 from aisbench_core.warehouse.values import SeriesEvaluation
 
@@ -36,7 +36,8 @@ CURVE_COLUMNS = (*_NAMES, *_REST)
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """The valid runs of one configuration, in and outside of series, and what they come to; `missed` are below their
-    target. `distinction`: what distinguishes it from rows that look the same."""
+    target. `mixed`: what is not known of it; its mean then has no interval. `distinction`: what distinguishes it from
+    rows that look the same."""
 
     cells: Cells
     values: tuple[float, ...]
@@ -45,6 +46,7 @@ class Configuration:
     efficiency_pct: float | None
     runs_required: int | None
     missed: int
+    mixed: Hint
     distinction: str = ""
 
 
@@ -140,7 +142,9 @@ def _configuration_of(runs: Sequence[ReportedRun], rows: Sequence[Cells]) -> Con
     efficiency = shares[0] * middle if shares else None
     missed = sum(run.cells["converged"] is False for run in runs)
     found = summary(values) or Summary(1, middle)
-    return Configuration(runs[0].cells, values, found, middle, efficiency, required, missed)
+    mixed = mixed_or_unknown(*(run.cells["not_known"] or "" for run in runs))
+    shown = found.without_interval if mixed else found
+    return Configuration(runs[0].cells, values, shown, middle, efficiency, required, missed, mixed)
 
 
 def distinguished(rows: Sequence[Configuration], distinctions: Mapping[str, str]) -> Iterator[Configuration]:

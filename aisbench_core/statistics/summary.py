@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
 from aisbench_core.statistics.student import critical
@@ -37,6 +37,11 @@ class Summary:
     def is_scattered(self) -> bool:
         """Whether the values scatter too much for their mean to say much."""
         return self.cv is not None and self.cv >= SCATTERED_CV
+
+    @property
+    def without_interval(self) -> "Summary":
+        """The same for values that may not repeat one measurement: their mean has no interval."""
+        return replace(self, ci_low=None, ci_high=None)
 
 
 def summary(values: Sequence[float]) -> Summary | None:

@@ -70,6 +70,17 @@ def test_compare_tells_each_number_with_its_own_unit(open_page: OpenPage) -> Non
     assert charts == [{"image-0"}, {"text-0"}] * 3
 
 
+def test_compare_says_of_a_group_without_an_interval_what_is_not_known(open_page: OpenPage, data_dir: Path) -> None:
+    tagged = a.records([8_400, 8_440], "tagged", framework_version="r2.0", image_url="org/image:latest")
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*a.records([8_000, 8_100], "old"), *tagged])
+
+    app = open_page("compare", ids=["old-0", "tagged-0"])
+
+    peers = next(each.value for each in app.dataframe if "Configuration of" in each.value).set_index("Configuration of")
+    assert list(peers["Note"]) == ["the baseline's own group", "mixed or unknown: image"]
+    assert list(peers["95 % from (samples/s)"].isna()) == [False, True]
+
+
 def test_compare_gives_the_difference_beside_the_ratio(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 

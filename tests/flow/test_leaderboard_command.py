@@ -1,4 +1,4 @@
-"""`aisbench leaderboard`: what a person reads of each row, and where to look when there is none."""
+"""`aisbench leaderboard` and `compare`: what a person reads of each row, and where to look when there is none."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ SPEED = {"epoch_size": 90, "batch_size": 512}
 
 
 def type_in(data_dir: Path, *words: str) -> Result:
-    return CliRunner().invoke(main, ["leaderboard", *words], env={"AISBENCH_DATA_DIR": str(data_dir)})
+    return CliRunner().invoke(main, words, env={"AISBENCH_DATA_DIR": str(data_dir)})
 
 
 @pytest.fixture
@@ -30,19 +30,30 @@ def data_dir(tmp_path: Path) -> Path:
 
 
 def test_a_row_tells_its_spread_and_by_which_parameter_it_differs(data_dir: Path) -> None:
-    result = type_in(data_dir, "--region", "cn-north-9")
+    result = type_in(data_dir, "leaderboard", "--region", "cn-north-9")
 
     large, usual = result.stdout.splitlines()[1:3]
     assert "batch_size=512" in large
     assert "batch_size=256" in usual
     assert "1.25 %" in usual
     assert "7,755.4 to 8,252.3" in usual
-    apart = json.loads(type_in(data_dir, "--region", "cn-north-9", "--json").stdout)["parameters_apart"]
+    apart = json.loads(type_in(data_dir, "leaderboard", "--region", "cn-north-9", "--json").stdout)["parameters_apart"]
     assert sorted(apart.values()) == ["batch_size=256", "batch_size=512"]
 
 
 def test_a_region_without_runs_is_not_taken_for_an_empty_warehouse(data_dir: Path) -> None:
-    result = type_in(data_dir, "--region", "nowhere")
+    result = type_in(data_dir, "leaderboard", "--region", "nowhere")
 
     assert "nowhere: 0 rows" in result.stderr
     assert "cn-north-9 (4 runs), lab (1 run, rehearsals)" in result.stderr
+
+
+def test_rows_side_by_side_have_no_interval_where_something_decisive_is_not_known(data_dir: Path) -> None:
+    tagged = a.records([8400, 8440], "tagged", framework_version="r2.0", image_url="org/image:latest")
+    Warehouse(data_dir / "warehouse.duckdb").record_many(tagged)
+
+    text = type_in(data_dir, "compare", "run-0", "tagged-0").stdout
+
+    [row] = [line.split() for line in text.splitlines() if line.startswith("tagged-0 ")]
+    assert row == ["tagged-0", "2", "8,420", *["–"] * 5]
+    assert "tagged-0: mixed or unknown: image" in text

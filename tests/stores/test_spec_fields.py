@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.messages import in_chinese
 from aisbench_core.model import RunRecord, RunSpec, RunState
 from aisbench_core.model.spec_fields import deciding_fields, fields_of, role_of
 from aisbench_core.model.spec_roles import SpecRole
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Comparability, Warehouse
+from aisbench_core.warehouse.answers.boards import mixed_or_unknown
 from aisbench_core.warehouse.records.fingerprint import image_of
 from tests import records as a
 
@@ -181,6 +183,15 @@ def test_a_row_of_which_something_decisive_is_not_known_has_neither_interval_nor
     assert row.not_known == expected
     assert (row.ci_low is None, row.rank) == ((True, "") if expected else (False, "1"))
     assert row.throughput == 8050
+
+
+def test_what_is_not_known_is_named_in_words_in_both_languages() -> None:
+    sentence = mixed_or_unknown("image;data", "parameters;parameters.config_path;data")
+
+    assert sentence == "mixed or unknown: image, data, parameters, file of parameter config_path"
+    assert in_chinese(sentence) == "混合或未知：镜像、数据、参数、参数 config_path 的文件"
+    assert mixed_or_unknown("", "") == ""
+    assert mixed_or_unknown("weather") == "mixed or unknown: weather"
 
 
 def test_ranks_are_among_rows_with_equal_data(tmp_path: Path) -> None:

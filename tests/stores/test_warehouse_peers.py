@@ -49,3 +49,16 @@ def test_there_is_no_ratio_within_a_group_of_single_runs_or_of_other_questions(w
     assert [each.difference for each in peers] == [None] * 5
     assert [each.is_baselines for each in peers] == [True, True, False, False, False]
     assert peers[4].summary is None
+
+
+def test_a_group_of_which_something_decisive_is_not_known_has_a_mean_but_no_interval(warehouse: Warehouse) -> None:
+    tagged = a.records(NEW, "tagged", framework_version="r2.0", image_url="org/image:latest")
+    warehouse.rebuild([*a.records(OLD, "old"), *tagged])
+
+    known, mixed = warehouse.compare(["old-0", "tagged-0"]).peers
+
+    assert known.summary
+    assert mixed.summary
+    assert known.summary.ci_low is not None
+    assert (mixed.summary.mean, mixed.summary.ci_low, mixed.summary.ci_high) == (8_405, None, None)
+    assert mixed.difference is None

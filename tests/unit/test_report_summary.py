@@ -185,6 +185,30 @@ def test_rows_that_look_alike_show_what_distinguishes_them_and_scatter_is_remark
     assert "interval of the mean: -" not in page
 
 
+def test_rows_of_which_something_decisive_is_not_known_have_no_interval_and_are_not_compared(
+    warehouse: Warehouse,
+) -> None:
+    tag = {"image_url": "org/image:latest"}
+    warehouse.rebuild(
+        [
+            *a.records([8000, 8010, 8020], "old", framework_version="r2.0", **tag),
+            *a.records([7000, 7010, 7020], "new", framework_version="r2.1", **tag),
+        ]
+    )
+    ids = [f"{version}-{number}" for version in ("old", "new") for number in range(3)]
+
+    english, chinese = (reports(warehouse).write(ids, each) for each in (ReportLanguage.EN, ReportLanguage.ZH))
+
+    assert "r2.1 is not compared with r2.0 on 1 × 8 modelarts.kat1.8xlarge: mixed or unknown: image<" in english
+    assert "slower" not in english
+    assert "median 8,010 samples/s (mixed or unknown: image; 3 runs)" in english
+    assert "不作对比：混合或未知：镜像" in chinese
+    [statistics] = [table for table in tables(english) if "Olympic mean" in table]
+    assert statistics.count("mixed or unknown: image") == 2
+    assert "8,010 8,010" in " ".join(statistics.split())
+    assert "8,010 8,010 –" in " ".join(statistics.split())
+
+
 def test_a_missed_target_is_said_first_and_beside_the_accuracy(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([8000], "good"), *a.records([9000], "useless", accuracy=0.1)])
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from aisbench_core.messages import Hint, Message
+from aisbench_core.messages import Hint, Message, joined, verbatim
 from aisbench_core.model import Mode, Origin
 from aisbench_core.statistics.summary import SCATTERED_CV
 from aisbench_core.warehouse.values import TargetOutcome
@@ -15,6 +15,7 @@ from aisbench_core.warehouse.values import TargetOutcome
 ASPECTS = {"accelerator": "accelerator", "image": "image", "code": "code_sha256", "data": "dataset_sha256"}
 
 UNKNOWN = "unknown"
+_NOT_KNOWN = {"image": Message("image"), "data": Message("data"), "parameters": Message("parameters")}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -117,8 +118,7 @@ class BoardRow:
     @property
     def mixed(self) -> Hint:
         """That its runs may differ in something that decides speed and is not known; empty where all is known."""
-        names = self.not_known.replace(";", ", ")
-        return Message("mixed or unknown: {names}", names=names) if names else ""
+        return mixed_or_unknown(self.not_known)
 
     @property
     def rank(self) -> str:
@@ -175,6 +175,19 @@ def _ties_of(rows: Sequence[BoardRow], indexes: Sequence[int]) -> list[tuple[int
     # Intervals that overlap pairwise have a point in common, and one of those points is where the last of them begins.
     sets = {tuple(index for index, (low, high) in known.items() if low <= begin <= high) for begin, _ in known.values()}
     return [one for one in sets if len(one) > 1 and not any(set(one) < set(other) for other in sets)]
+
+
+def mixed_or_unknown(*rows: str) -> Hint:
+    """What is `not_known` of any of these rows, as a sentence; empty where all is known."""
+    names = dict.fromkeys(name for row in rows for name in row.split(";") if name)
+    return Message("mixed or unknown: {names}", names=joined(", ", map(_not_known, names))) if names else ""
+
+
+def _not_known(name: str) -> Message:
+    group, _, parameter = name.partition(".")
+    if group == "parameters" and parameter:
+        return Message("file of parameter {name}", name=parameter)
+    return _NOT_KNOWN.get(name) or verbatim(name)  # imported rows bring what other versions name
 
 
 def named(value: str) -> str:

@@ -107,8 +107,9 @@ class Peers:
     """The valid runs in a run's row of the leaderboard, itself included: the newest 500 at most, and some as `dots`.
 
     `difference` is against the baseline's group; None within one group, with fewer than two runs on a side, and where
-    there is no ratio or something that decides speed is not known. Throughputs are per node or card where these
-    decide. `missed`: how many of them are below the target of their workload."""
+    there is no ratio or something that decides speed is not known of either. Where it is not known of this group, the
+    `summary` has no interval. Throughputs are per node or card where these decide. `missed`: how many of them are below
+    the target of their workload."""
 
     run_id: str
     summary: Summary | None

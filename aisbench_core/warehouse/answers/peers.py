@@ -56,7 +56,7 @@ def peers(
         missed[group] += has_missed
     known = [not run.not_known for run in runs]
     return tuple(
-        _peers(one, dots[group], dots[ids[0]], missed[group], is_known=is_known and known[0])
+        _peers(one, dots[group], dots[ids[0]], missed[group], is_known=is_known, is_base_known=known[0])
         for one, group, is_known in zip(by_run, ids, known, strict=True)
     )
 
@@ -85,14 +85,23 @@ def _group_ids(runs: Sequence[RunRow]) -> list[int]:
 
 
 def _peers(
-    run: RunComparability, group: Sequence[RunDot], base: Sequence[RunDot], missed: int, *, is_known: bool
+    run: RunComparability,
+    group: Sequence[RunDot],
+    base: Sequence[RunDot],
+    missed: int,
+    *,
+    is_known: bool,
+    is_base_known: bool,
 ) -> Peers:
     throughputs = [dot.throughput for dot in group]
+    found = summary(throughputs)
+    if found and not is_known:
+        found = found.without_interval
     is_baseline = {dot.run_id for dot in group} == {dot.run_id for dot in base}
     gap = None
-    if is_known and not is_baseline and run.verdict is not Comparability.NOT_COMPARABLE:
+    if is_known and is_base_known and not is_baseline and run.verdict is not Comparability.NOT_COMPARABLE:
         gap = difference([dot.throughput for dot in base], throughputs)
-    return Peers(run.run_id, summary(throughputs), tuple(group[:MAX_DOTS]), is_baseline, gap, missed)
+    return Peers(run.run_id, found, tuple(group[:MAX_DOTS]), is_baseline, gap, missed)
 
 
 NEWEST = 20

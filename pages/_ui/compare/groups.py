@@ -7,6 +7,7 @@ import altair as alt
 import streamlit as st
 
 from aisbench_core.formats import MISSING
+from aisbench_core.warehouse.answers.boards import mixed_or_unknown
 from aisbench_core.warehouse.answers.compared import Comparison, Peers
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.compare.names import names_of
@@ -45,6 +46,7 @@ def _cells(peers: Peers, name: str, unit: str, run: RunRow) -> dict[str, Any]:
     group, difference = peers.summary, peers.difference
     factors = difference.ratio if difference else (None, None, None)
     ratio, low, high = (rounded(factor, 5) for factor in factors)
+    notes = (t("peers.baselines") if peers.is_baselines else "", t.message(mixed_or_unknown(run.not_known)))
     return {
         t("peers.like"): name,
         t("board.runs"): group.count if group else 0,
@@ -54,7 +56,7 @@ def _cells(peers: Peers, name: str, unit: str, run: RunRow) -> dict[str, Any]:
         t("peers.ratio_low"): low,
         t("peers.ratio_high"): high,
         t("board.target"): peers_text(run, peers),
-        t("peers.note"): t("peers.baselines") if peers.is_baselines else MISSING,
+        t("peers.note"): ", ".join(filter(None, notes)) or MISSING,
         t("scaling.low", unit=unit): rounded(group.ci_low if group else None),
         t("scaling.high", unit=unit): rounded(group.ci_high if group else None),
     }
