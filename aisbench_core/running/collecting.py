@@ -61,14 +61,15 @@ PROBLEMS_SHOWN = 3
 class Collecting:
     """Collects a run. `record` stores it in the warehouse; doing so twice changes nothing.
 
-    `require_launched` raises ResultError if what the launch wrote was changed since, and `seal` seals the folder.
+    `begin_collecting` raises ResultError if what the launch wrote was changed since, and `seal` seals the folder, or
+    raises StaleRun if the system description was changed meanwhile.
     `diagnose` lets ascend-fd look at the logs of a failed run."""
 
     settings: Settings
     ledger: Ledger
     connect: Connect
     record: Callable[[RunRecord], None]
-    require_launched: Callable[[str], None]
+    begin_collecting: Callable[[str], None]
     seal: Callable[[Iterable[str]], None]
     clock: Clock
     secrets: JobSecrets
@@ -79,7 +80,7 @@ class Collecting:
         """Collect results, logs, metrics and events, and store the record; returns the run in its final state.
 
         Stopped and failed runs are collected, too, with whatever results there are."""
-        self.require_launched(run.run_id)
+        self.begin_collecting(run.run_id)
         facts = read_facts(folder.launch)
         result, details, refusals = self._from_cloud(run, folder) if run.job_id else (None, JobDetails(), [])
         self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))

@@ -52,7 +52,7 @@ SUMMARIES_QUIET_SECONDS = 900.0
 class Following:
     """What every follower of this data folder is made of.
 
-    `record` stores an ended run; `require_launched`, `seal`: as in Collecting; `admission` gives a function that
+    `record` stores an ended run; `begin_collecting`, `seal`: as in Collecting; `admission` gives a function that
     launches the next cells of series; `schedule` launches series whose time has come; `alert` checks budgets; `notify`
     sends the next notification. `diagnose`: as in Collecting; `slow_share`: as in Steps."""
 
@@ -65,7 +65,7 @@ class Following:
     secrets: JobSecrets
     connect: Connect
     record: Callable[[RunRecord], None]
-    require_launched: Callable[[str], None]
+    begin_collecting: Callable[[str], None]
     seal: Callable[[Iterable[str]], None]
     admission: Callable[[], Callable[[], None]]
     schedule: Callable[[], None]
@@ -209,7 +209,7 @@ class Follower:
             guard, parts.slow_share,
         )  # fmt: skip
         collecting = Collecting(
-            settings, ledger, connect, parts.record, parts.require_launched, parts.seal, clock, parts.secrets, progress,
+            settings, ledger, connect, parts.record, parts.begin_collecting, parts.seal, clock, parts.secrets, progress,
             parts.diagnose,
         )  # fmt: skip
         folders = FollowedFolders(parts.folders)

@@ -155,7 +155,7 @@ class SealedRuns:
             published = folders.removable(seal.run_id, is_compared)
             remote = {name: size for name, size in published.items() if not FolderPart.RECORD.holds(name)}
             here = {name for name in here if FolderPart.RECORD.holds(name)}
-        for file in (file for file in seal.files if is_compared(file.name) and file.name not in seal.changing):
+        for file in (file for file in seal.files if is_compared(file.name) and seal.decides(file.name)):
             if file.name in remote:
                 if remote[file.name] != file.size:
                     yield Message("{file} (changed)", file=file.name)
@@ -191,5 +191,5 @@ def never_recorded() -> ResultError:
 def _added(seal: Seal, folder: Path, names: Collection[str]) -> list[str]:
     """Files that were never there; what was about to be removed may still be."""
     removed: Mapping[str, SealedFile] = {file.name: file for file in seal.removed}
-    new = sorted(names - seal.by_name.keys() - seal.changing)
+    new = sorted(filter(seal.decides, names - seal.by_name.keys()))
     return [name for name in new if name not in removed or not is_same(removed[name], folder, name)]

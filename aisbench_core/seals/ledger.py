@@ -8,7 +8,7 @@ from aisbench_core.model import Run
 from aisbench_core.running.ledger import as_text, as_time, run_of
 from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import replace_row
-from aisbench_core.seals.manifest import SealedFile, from_text, sha256_of, to_text
+from aisbench_core.seals.manifest import LAUNCHED_FILES, SealedFile, from_text, sha256_of, to_text
 
 CHANGE = "seal."
 """How the changes of seals begin in the audit."""
@@ -16,6 +16,11 @@ CHANGE = "seal."
 LAUNCHED, RECORDED, CHANGED, FILES_REMOVED, FOLDER_REMOVED = (
     f"{CHANGE}{name}" for name in ("launched", "recorded", "changed", "files_removed", "folder_removed")
 )
+
+COLLECTED = "./"
+"""Stands in `changing` for all that collecting writes before the record."""
+
+_NOT_COLLECTED = frozenset({*LAUNCHED_FILES, "record.json", "train_result_info.json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,10 @@ class Seal:
     def by_name(self) -> Mapping[str, SealedFile]:
         """The files by their path."""
         return {file.name: file for file in self.files}
+
+    def decides(self, name: str) -> bool:
+        """Whether the seal says how this file has to be."""
+        return name not in self.changing and (COLLECTED not in self.changing or name in _NOT_COLLECTED)
 
     @property
     def statement(self) -> str:

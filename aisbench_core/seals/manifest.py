@@ -5,17 +5,19 @@ folder. The hash of a manifest is the SHA-256 of these lines in UTF-8."""
 
 import hashlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from aisbench_core.running.publishing.cache import names_in
+from aisbench_core.running.publishing.parts import STATED_FILES
 
 UNSEALED = frozenset({"remarks.jsonl", "removals.jsonl"})
 """Files that go on changing: names, tags and notes that people give, and the account of removals. Each change of them
 is an entry of the audit of its own."""
 
-LAUNCH_FILES = ("spec.yaml", "launch.json", "code.json")
-"""Files that are written at the launch and never change."""
+LAUNCHED_FILES = ("spec.yaml", "launch.json", "code.json", *STATED_FILES)
+"""Files that are sealed before the run is recorded. Those of the launch never change."""
 
 _READ_BYTES = 1024 * 1024
 
@@ -45,8 +47,12 @@ def seal_file(folder: Path, name: str) -> SealedFile:
 
 
 def read_manifest(folder: Path) -> tuple[SealedFile, ...]:
-    """Hash every file of a folder, once. Raises OSError."""
-    return in_order(seal_file(folder, name) for name in sealed_names(folder))
+    """Hash every file of a folder, once; what is removed meanwhile is not in it. Raises OSError."""
+    files = []
+    for name in sealed_names(folder):
+        with suppress(FileNotFoundError):
+            files.append(seal_file(folder, name))
+    return in_order(files)
 
 
 def in_order(files: Iterable[SealedFile]) -> tuple[SealedFile, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from aisbench_core.access.audit_entry import Act, ActOutcome
 from aisbench_core.access.permissions import role_of
 from aisbench_core.accounts.audit import Audit
-from aisbench_core.errors import AisbenchError, ResultError
+from aisbench_core.errors import AisbenchError, ResultError, StaleRun
 from aisbench_core.formats import size
 from aisbench_core.messages import Hint, Message, joined
 from aisbench_core.model import Actor, Clock, WayIn
@@ -19,15 +19,12 @@ from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import STATED_FILES, FolderPart
 from aisbench_core.running.stores.connection import LedgerConnection
 from aisbench_core.seals import ledger as stored
-from aisbench_core.seals.ledger import Seal, read_seal, store_seal
-from aisbench_core.seals.manifest import LAUNCH_FILES, SealedFile, in_order, read_manifest, seal_file
+from aisbench_core.seals.ledger import COLLECTED, Seal, read_seal, store_seal
+from aisbench_core.seals.manifest import LAUNCHED_FILES, SealedFile, in_order, read_manifest, seal_file
 
 LOG = logging.getLogger(__name__)
 
 RESTORE = Message("restore its folder from a backup")
-
-LAUNCHED_FILES = (*LAUNCH_FILES, *STATED_FILES)
-"""Files that are sealed before the run is recorded."""
 
 NAMED = 8  # files that a sentence names
 
@@ -57,7 +54,10 @@ class Seals:
         self._store(lambda _: [(seal, self._act(stored.LAUNCHED, seal, by))])
 
     def seal_recorded(self, run_ids: Iterable[str], by: Actor | None = None) -> None:
-        """Seal whole folders of runs that are being recorded, by a follower if `by` is None."""
+        """Seal whole folders of runs that are being recorded, by a follower if `by` is None.
+
+        Raises StaleRun to a follower if what was hashed of the launch, or of the system description, is not as it was
+        sealed: its step is repeated, which finds what somebody stated meanwhile, or names the files."""
         remaining = iter(run_ids)
         while some := list(islice(remaining, BATCH)):
             folders = [self.folders.path(run_id).path for run_id in some]
@@ -67,15 +67,33 @@ class Seals:
     def _recorded(self, con: LedgerConnection, seals: Sequence[Seal], by: Actor | None) -> Iterator[tuple[Seal, Act]]:
         for seal in seals:
             before = read_seal(con, seal.run_id)
-            if before and before.is_recorded and before.files == seal.files and not before.gone_at:
-                store_seal(con, replace(before, changing=frozenset()))  # the step is repeated
+            if before is None:
+                yield seal, self._act(stored.RECORDED, seal, by)
                 continue
-            removed = _removed(before.removed, seal) if before else ()
-            yield replace(seal, removed=removed), self._act(stored.RECORDED, seal, by, before)
+            if by is None:
+                self._require_current(seal, before)
+            changing = before.changing & frozenset(STATED_FILES)  # somebody may be about to write them
+            if before.is_recorded and before.files == seal.files and not before.gone_at:
+                store_seal(con, replace(before, changing=changing))  # the step is repeated
+                continue
+            after = replace(seal, removed=_removed(before.removed, seal), changing=changing)
+            yield after, self._act(stored.RECORDED, seal, by, before)
 
-    def require_launched(self, run_id: str) -> None:
-        """Raise ResultError if a file of the launch, or of the system description, was changed by something else."""
+    def _require_current(self, seal: Seal, before: Seal) -> None:
+        """Raise StaleRun if files that a follower does not write are not as the earlier seal says."""
+        folder, sealed, hashed = self.folders.path(seal.run_id).path, before.by_name, seal.by_name
+        for name in LAUNCHED_FILES:
+            if name in before.changing or sealed.get(name) == hashed.get(name):
+                continue
+            if name in sealed or not (folder / name).exists():
+                raise StaleRun(Message("run {run_id} was given up by this follower", run_id=seal.run_id))
+
+    def begin_collecting(self, run_id: str) -> None:
+        """Note that a follower is about to collect, which may be given up with only some files written.
+
+        Raises ResultError if a file of the launch, or of the system description, was changed by something else."""
         self._require(run_id, LAUNCHED_FILES)
+        self._note(run_id, [COLLECTED])
 
     @contextmanager
     def changing(self, run_id: str, names: Collection[str], by: Actor) -> Iterator[None]:
@@ -125,7 +143,7 @@ class Seals:
         changed = [
             difference_of(sealed[name], folder)
             for name in names
-            if name in sealed and name not in seal.changing and not is_same(sealed[name], folder, name)
+            if name in sealed and seal.decides(name) and not is_same(sealed[name], folder, name)
         ]
         if changed:
             raise changed_files(changed)
@@ -134,7 +152,7 @@ class Seals:
     def _note(self, run_id: str, names: Collection[str]) -> None:
         with self.ledger.transaction() as con:
             seal = read_seal(con, run_id)
-            if seal:
+            if seal and not seal.changing.issuperset(names):
                 store_seal(con, replace(seal, changing=seal.changing | frozenset(names)))
 
     def _change(self, run_ids: Iterable[str], change: str, by: Actor, work: Callable[[Seal], Seal]) -> None:

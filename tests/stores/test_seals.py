@@ -1,5 +1,7 @@
 """Seals of run folders in ledgers of each kind, with folders on this machine and published ones."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -7,18 +9,32 @@ import pytest
 
 from aisbench_core.accounts.audit import Audit, AuditQuery
 from aisbench_core.accounts.audit_heads import AuditHeads
+from aisbench_core.errors import StaleRun
 from aisbench_core.model import RunRecord
 from aisbench_core.results.record import write_record
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.running.stores.connection import LedgerConnection
 from aisbench_core.seals.comparing import Recording, SealComparing
 from aisbench_core.seals.service import BATCH, Seals
 from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.actors import TESTER
 from tests.published_machines import LOG, RUN, Bucket, Machine
+
+
+class DisturbedLedger(Ledger):
+    """Does something before its next transaction begins, as somebody else might."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def transaction(self) -> AbstractContextManager[LedgerConnection]:
+        work, self.meanwhile = self.meanwhile, None
+        if work:
+            work()
+        return super().transaction()
 
 
 @dataclass
@@ -28,6 +44,13 @@ class Console:
     ledger: Ledger
     folders: RunFolders
     heads: AuditHeads
+
+    def describe(self, content: bytes | None) -> None:
+        """Change the system description of the run, as a person does; None removes it."""
+        file = self.folders.path(RUN).path / "system.json"
+        with self.seals.changing(RUN, ["system.json"], TESTER):
+            file.unlink() if content is None else file.write_bytes(content)
+            self.folders.publish(RUN)
 
     @property
     def audit(self) -> Audit:
@@ -56,7 +79,9 @@ class Console:
 
 @pytest.fixture
 def console(tmp_path: Path, ledger_location: Path | LedgerAddress) -> Console:
-    return Console(Ledger(ledger_location), RunFolders(tmp_path / "runs"), AuditHeads(tmp_path / "heads.json", ""))
+    return Console(
+        DisturbedLedger(ledger_location), RunFolders(tmp_path / "runs"), AuditHeads(tmp_path / "heads.json", "")
+    )
 
 
 SEALED, RECORD = (Recording.SEALED, ""), a.record("run-1")
@@ -122,13 +147,20 @@ def test_a_seal_that_is_older_than_the_audit_says_is_refused(console: Console) -
     assert console.found(RECORD)[1] == "its seal in the ledger is not the one that the audit names"
 
 
-def test_published_folders_are_compared_without_fetching_their_logs(ledger: Ledger, tmp_path: Path) -> None:
-    bucket, record = Bucket(), a.record(RUN)
-    here, there = Machine(tmp_path / "a", ledger, bucket), Machine(tmp_path / "b", ledger, bucket)
+def two_machines(ledger: Ledger, folder: Path) -> tuple[Machine, Machine, Console, Console]:
+    """Two that share a bucket, and the consoles on them."""
+    bucket = Bucket()
+    here, there = (Machine(folder / name, ledger, bucket) for name in "ab")
     first, other = (
-        Console(ledger, machine.folders, AuditHeads(tmp_path / f"{name}.json", ""))
+        Console(ledger, machine.folders, AuditHeads(folder / f"{name}.json", ""))
         for name, machine in (("a", here), ("b", there))
     )
+    return here, there, first, other
+
+
+def test_published_folders_are_compared_without_fetching_their_logs(ledger: Ledger, tmp_path: Path) -> None:
+    record = a.record(RUN)
+    here, there, first, other = two_machines(ledger, tmp_path)
     first.write(record)
     here.write(LOG, b"step 1\n" * 1000)
     first.seals.seal_recorded([RUN])
@@ -142,6 +174,84 @@ def test_published_folders_are_compared_without_fetching_their_logs(ledger: Ledg
     here.append(LOG, b"step 2\n")
     here.publish()
     assert other.found(record)[1].endswith(f"recorded: {LOG} (changed), record.json (changed)")
+
+
+@pytest.mark.parametrize("content", [b"{}", None])
+def test_a_description_that_is_changed_while_a_follower_hashes_is_sealed_as_it_is(
+    console: Console, content: bytes | None
+) -> None:
+    record = a.record(RUN)
+    folder = console.write(record)
+    (folder / "system.json").write_bytes(b"{ }")
+    console.seals.seal_launched(RUN, TESTER)
+    assert isinstance(console.ledger, DisturbedLedger)
+    console.ledger.meanwhile = lambda: console.describe(content)
+
+    with pytest.raises(StaleRun):
+        console.seals.seal_recorded([RUN])
+    console.seals.begin_collecting(RUN)
+    console.seals.seal_recorded([RUN])
+
+    assert console.found(record) == SEALED
+    (folder / "system.json").write_bytes(b"[]")
+    assert "system.json" in console.found(record)[1]
+
+
+def test_a_description_that_another_machine_changed_is_fetched_before_a_follower_seals(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    here, there, edited, followed = two_machines(ledger, tmp_path)
+    record = a.record(RUN)
+    edited.write(record)
+    here.write("system.json", b"{ }")
+    edited.seals.seal_launched(RUN, TESTER)
+    here.publish()
+    there.fetch()
+    edited.describe(b"{}")
+
+    with pytest.raises(StaleRun):
+        followed.seals.seal_recorded([RUN])
+    there.fetch()
+    followed.seals.begin_collecting(RUN)
+    followed.seals.seal_recorded([RUN])
+
+    assert (edited.found(record), followed.found(record)) == (SEALED, SEALED)
+
+
+def test_a_description_that_is_being_changed_while_a_follower_seals_is_not_named(console: Console) -> None:
+    record = a.record(RUN)
+    folder = console.write(record)
+    console.seals.seal_launched(RUN, TESTER)
+
+    with console.seals.changing(RUN, ["system.json"], TESTER):
+        console.seals.seal_recorded([RUN])
+        (folder / "system.json").write_bytes(b"{}")
+        assert console.found(record) == SEALED
+
+    assert console.found(record) == SEALED
+    (folder / "system.json").write_bytes(b"[]")
+    assert console.found(record)[1].endswith("recorded: system.json (changed)")
+
+
+def test_what_a_collecting_wrote_that_was_given_up_is_not_named_but_a_changed_result_is(console: Console) -> None:
+    folder = console.write(RECORD)
+    (folder / "logs").mkdir()
+    (folder / "logs" / "worker-0.log").write_bytes(b"step 1\n")
+    console.seals.seal_recorded(["run-1"])
+
+    console.seals.begin_collecting("run-1")
+    (folder / "logs" / "worker-0.log").write_bytes(b"step 1\nstep 2\n")
+    for name in ("metrics.jsonl", "cards.jsonl", "job.json"):
+        (folder / name).write_bytes(b"{}\n")
+
+    assert console.found(RECORD) == SEALED
+    content = (folder / "record.json").read_bytes()
+    (folder / "record.json").write_bytes(content + b"\n")
+    assert console.found(RECORD)[1].endswith("recorded: record.json (changed)")
+    (folder / "record.json").write_bytes(content)
+    console.seals.seal_recorded(["run-1"])
+    (folder / "job.json").write_bytes(b"[]\n")
+    assert console.found(RECORD)[1].endswith("recorded: job.json (changed)")
 
 
 @pytest.fixture
