@@ -3,6 +3,9 @@
 import os
 import resource
 import signal
+import socket
+import struct
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,9 +18,9 @@ from aisbench_core.errors import AisbenchError, QueryError, WarehouseError
 from aisbench_core.messages import Message, in_chinese
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.open.memory import MEMORY_BYTES, memory_limited
-from aisbench_core.warehouse.open.process import QueryProcesses, data_of, error_of
+from aisbench_core.warehouse.open.process import PID, QueryProcess, QueryProcesses, data_of, error_of
 from aisbench_core.warehouse.open.queries import Query
-from aisbench_core.warehouse.store.reading import Reader, reader
+from aisbench_core.warehouse.store.reading import MOST_THREADS, Reader, query_threads, reader, usable_cores
 from tests import records as a
 from tests.postgres_server import PASSWORD
 
@@ -74,6 +77,18 @@ def test_a_query_gets_no_more_memory_than_its_limit(sql: str, reading: Reader, q
     assert ask(queries, reading, Query("select 1 as n")) == [{"n": 1}]
 
 
+@pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (8, 4), (15, 7), (192, MOST_THREADS)])
+def test_a_query_leaves_half_of_the_cores_and_takes_few_of_a_large_host(cores: int, threads: int) -> None:
+    assert query_threads(cores) == threads
+
+
+def test_the_threads_of_a_query_are_those_that_its_process_may_use(reading: Reader) -> None:
+    with reading.cursor() as cur:
+        assert cur.execute("select current_setting('threads')").fetchall() == [(query_threads(usable_cores()),)]
+
+    assert usable_cores() == len(os.sched_getaffinity(0))
+
+
 def test_what_an_answer_becomes_in_python_counts_as_well() -> None:
     before = resource.getrlimit(resource.RLIMIT_AS)
 
@@ -104,10 +119,25 @@ def test_the_process_of_an_answer_that_nobody_wants_any_more_ends(
 
     answer.close()
 
+    assert not open_files(pid)  # so that it writes nothing into a folder that is being removed
     end = time.monotonic() + END_SECONDS
-    while Path(f"/proc/{pid}").exists():
+    while Path(f"/proc/{pid}").exists() or list(tmp_path.glob("aisbench-query-*")):
         assert time.monotonic() < end
-    assert not list(tmp_path.glob("aisbench-query-*"))
+
+
+def test_a_process_that_took_the_number_of_an_ended_one_goes_on() -> None:
+    channel, forking = socket.socketpair()
+    with channel, forking, subprocess.Popen(["sleep", "60"]) as other:
+        forking.sendall(struct.pack(PID, other.pid))
+        process = QueryProcess(channel)
+        _, pipes, _, _ = socket.recv_fds(forking, 1, 3)
+        for pipe in pipes:  # as the system does when a process ends
+            os.close(pipe)
+
+        process.close()
+
+        assert other.poll() is None
+        other.kill()
 
 
 def test_queries_go_on_when_the_process_that_starts_theirs_was_killed(reading: Reader, queries: QueryProcesses) -> None:
@@ -144,3 +174,11 @@ def texts(error: AisbenchError) -> tuple[str, str]:
 def processes_of(queries: QueryProcesses) -> list[int]:
     """The processes that answer now."""
     return [int(pid) for pid in Path(f"/proc/{queries.pid}/task/{queries.pid}/children").read_text("ascii").split()]
+
+
+def open_files(pid: int) -> list[Path]:
+    """The files and pipes of a process; none of one that has ended."""
+    try:
+        return list(Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return []

@@ -1,11 +1,14 @@
 """What people try in SQL to get out of the warehouse: into settings, secrets, catalogues, files, other databases."""
 
+import sys
 from collections.abc import Iterator
 
+import duckdb
 import pytest
 
 from aisbench_core.errors import QueryError
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.open.checks import check
 from aisbench_core.warehouse.open.queries import Query, executed
 from aisbench_core.warehouse.open.views import VIEWS
 from aisbench_core.warehouse.store.reading import FileReader, Reader, reader
@@ -55,6 +58,10 @@ SETTINGS = (
     "from histogram_values('pg_settings', setting)",
     "from json_execute_serialized_sql(json_serialize_sql('from pg_settings'))",
     "select current_setting('http_proxy_password')",
+    "select json_serialize_plan('select current_setting(''http_proxy_password'')', optimize := true)",
+    "select x.json_serialize_plan() from (select 'from pg_settings' as x)",
+    "select json_serialize_sql('from pg_settings')",
+    "select json_deserialize_sql(json_serialize_sql('from pg_settings'))",
     "select getvariable('x')",
     "show variables",
     "show memory_limit",
@@ -159,6 +166,22 @@ CHANGES = (
     "",
     ";",
 )
+# The engine's functions that are refused, where a value may stand; __internal_ ones are refused as well.
+REFUSED = """
+col_description current_catalog current_connection_id current_database current_query current_query_id current_role
+current_schema current_schemas current_setting current_transaction_id current_user currval format_pg_type format_type
+get_block_size getvariable has_any_column_privilege has_column_privilege has_database_privilege
+has_foreign_data_wrapper_privilege has_function_privilege has_language_privilege has_schema_privilege
+has_sequence_privilege has_server_privilege has_table_privilege has_tablespace_privilege in_search_path
+inet_client_addr inet_client_port inet_server_addr inet_server_port json_deserialize_sql json_serialize_plan
+json_serialize_sql nextval obj_description parse_duckdb_log_message pg_collation_is_visible pg_conf_load_time
+pg_conversion_is_visible pg_function_is_visible pg_get_constraintdef pg_get_expr pg_get_viewdef pg_has_role
+pg_is_other_temp_schema pg_my_temp_schema pg_opclass_is_visible pg_operator_is_visible pg_opfamily_is_visible
+pg_postmaster_start_time pg_sleep pg_table_is_visible pg_ts_config_is_visible pg_ts_dict_is_visible
+pg_ts_parser_is_visible pg_ts_template_is_visible pg_type_is_visible session_user shobj_description sleep_ms
+txid_current user version write_log
+"""
+PASSWORD = "of-the-proxy-7"
 ATTACKS = (*SETTINGS, *CATALOGUES, *FILES, *CHANGES)
 
 HARMLESS = (
@@ -207,6 +230,72 @@ def test_what_leads_out_of_the_warehouse_is_refused(sql: str, reading: FileReade
 def test_what_asks_for_results_is_answered(sql: str, reading: FileReader) -> None:
     with executed(reading, Query(sql)) as cur:
         cur.fetchall()
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[duckdb.DuckDBPyConnection]:
+    """One that has a secret among its settings."""
+    with duckdb.connect(config={"http_proxy_password": PASSWORD}) as con:
+        yield con
+
+
+def functions(engine: duckdb.DuckDBPyConnection) -> list[str]:
+    """Its functions that may stand where a value may; operators and collations left out."""
+    kinds = r"function_type in ('scalar', 'macro', 'aggregate') and regexp_full_match(function_name, '\w+')"
+    of_text = "function_name not like '\\_\\_internal\\_%' escape '\\' and function_name not like 'icu%'"
+    query = f"select distinct function_name from duckdb_functions() where {kinds} and {of_text} order by 1"
+    return [name for (name,) in engine.execute(query).fetchall()]
+
+
+def is_refused(engine: duckdb.DuckDBPyConnection, sql: str) -> bool:
+    try:
+        check(engine, sql)
+    except QueryError:
+        return True
+    return False
+
+
+def test_the_functions_that_are_refused_are_these(engine: duckdb.DuckDBPyConnection) -> None:
+    assert [name for name in functions(engine) if is_refused(engine, f'select "{name}"()')] == REFUSED.split()
+
+
+def test_no_other_function_carries_out_sql_or_tells_a_setting(engine: duckdb.DuckDBPyConnection) -> None:
+    sql = "select current_setting('http_proxy_password')"
+    calls = {"($1)": [sql, "http_proxy_password"], "($1, optimize := true)": [sql]}
+    telling = {
+        name
+        for name in functions(engine)
+        for call, values in calls.items()
+        for value in values
+        if PASSWORD in answer(engine, f'select "{name}"{call}', value)
+    }
+
+    assert telling == {"current_setting", "json_serialize_plan"}  # so the question finds what it asks for
+    assert telling <= set(REFUSED.split())
+
+
+def answer(engine: duckdb.DuckDBPyConnection, sql: str, value: str) -> str:
+    try:
+        return str(engine.execute(sql, [value]).fetchall())
+    except duckdb.Error as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["select " + "+".join(["1"] * 500), "from " + "(from " * 400 + "range(1)" + ")" * 400],
+    ids=["sum", "subqueries"],
+)
+def test_a_query_that_python_cannot_check_for_its_depth_is_refused_in_a_sentence(sql: str, reading: FileReader) -> None:
+    reason = ""
+    try:
+        with executed(reading, Query(sql)) as cur:
+            cur.fetchall()  # Python 3.12 and later can check what is nested deeper
+    except QueryError as refused:
+        reason = str(refused)
+
+    assert not reason or reason.startswith("the query is nested too deeply to be checked")
+    assert reason or sys.version_info >= (3, 12)
 
 
 def test_nothing_of_it_is_possible_in_a_team_warehouse(warehouse: Warehouse) -> None:

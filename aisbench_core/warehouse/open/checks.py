@@ -33,12 +33,12 @@ FUNCTIONS = frozenset({"unnest", "range", "generate_series", "repeat_row", "json
 ONLY_WAREHOUSE = Message("only the warehouse can be read: no file, no address, no other database")
 TABLES_HINT = Message("`show tables` names the views, `describe v_runs` the columns of one; docs/open.md explains them")
 
-# Functions that tell of the engine, the session or the system, write to its log, or only wait.
+# Functions that tell of the engine, the session or the system, take SQL as text, write to the log, or only wait.
 _ENGINE_FUNCTION = re.compile(
     "pg_(?!typeof|size_pretty).*|inet_.*|has_.*_privilege|duckdb_.*|pragma_.*|__internal_.*|(?:col|obj|shobj)_description|"
     "postgres_.*|ducklake_.*|current_(?!date$|time$|timestamp$|localtime$|localtimestamp$).*|format_pg_type|format_type|get_block_size|getenv|"
     "getvariable|in_search_path|nextval|currval|session_user|user|sleep_ms|txid_current|version|which_secret|write_log|"
-    "parse_duckdb_log_message"
+    "parse_duckdb_log_message|query|query_table|sql_auto_complete|json_(?:serialize|deserialize|execute)_.*"
 )
 _CATALOGS, _SCHEMAS = ("", NAME), ("", "main", NAME)
 _SHOWN = ('"tables"', "tables")
@@ -62,7 +62,13 @@ def check(cur: duckdb.DuckDBPyConnection, sql: str) -> None:
             Message("the warehouse is read, never changed"),
         )
     [(text,)] = cur.execute("select json_serialize_sql(?)", [sql]).fetchall()
-    tree = json.loads(text)
+    try:
+        tree = json.loads(text)
+    except RecursionError:
+        raise QueryError(
+            Message("the query is nested too deeply to be checked"),
+            Message("shorten its longest expression, or nest fewer subqueries"),
+        ) from None
     if tree["error"]:
         raise QueryError(
             Message("this cannot be read: {reason}", reason=tree["error_message"]),

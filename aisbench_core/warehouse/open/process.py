@@ -7,6 +7,7 @@ answers, so a process that has loaded everything forks the others.
 
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -30,6 +31,9 @@ from aisbench_core.warehouse.store.reading import FileReader, Reader
 PART_BYTES = 1024 * 1024
 # Of what it says at its end, and of that what is logged of a bug.
 MOST_SAID, MOST_LOGGED = 1024 * 1024, 4000
+
+# How long one that was killed may take to give back its memory and files.
+END_S = 10.0
 
 PID = "!q"
 DONE: Mapping[str, Any] = {}
@@ -55,7 +59,8 @@ class QueryProcesses:
         """The answer as an Arrow stream, in pieces. Closing the generator ends the process.
 
         Raises QueryError and WarehouseError as `executed` does."""
-        with tempfile.TemporaryDirectory(prefix="aisbench-query-") as folder, ExitStack() as opened:
+        temporary = tempfile.TemporaryDirectory(prefix="aisbench-query-", ignore_cleanup_errors=True)
+        with temporary as folder, ExitStack() as opened:
             source = _source(reader, Path(folder))
             start = time.monotonic()
             process = opened.enter_context(closing(self._fork()))
@@ -71,13 +76,13 @@ class QueryProcesses:
         with self._guard:
             self._end()
 
-    def _fork(self) -> "_QueryProcess":
+    def _fork(self) -> "QueryProcess":
         with self._guard:
             try:
-                return _QueryProcess(self._channel())
+                return QueryProcess(self._channel())
             except (OSError, struct.error):  # the system has ended it, for its memory or with a signal to all
                 self._end()
-                return _QueryProcess(self._channel())
+                return QueryProcess(self._channel())
 
     def _channel(self) -> socket.socket:
         if self._forking is None:
@@ -96,17 +101,16 @@ class QueryProcesses:
             process.wait()
 
 
-class _QueryProcess:
+class QueryProcess:
     """One of them: what goes in, and what comes out."""
 
     def __init__(self, channel: socket.socket) -> None:
         """Raises OSError or struct.error if the process at the other end of the channel has ended."""
         (task, self._task), (self._answer, answer), (self._said, said) = (os.pipe() for _ in range(3))
-        self._has_ended = True
+        self._pid = 0
         try:
             socket.send_fds(channel, [b"\0"], [task, answer, said])
             [self._pid] = struct.unpack(PID, channel.recv(struct.calcsize(PID), socket.MSG_WAITALL))
-            self._has_ended = False
         except (OSError, struct.error):
             self.close()
             raise
@@ -124,18 +128,23 @@ class _QueryProcess:
     def read_end(self) -> bytes:
         """What it says at its end."""
         with os.fdopen(os.dup(self._said), "rb") as file:
-            said = file.read(MOST_SAID)
-            self._has_ended = not file.read(1)
-        return said
+            return file.read(MOST_SAID)
 
     def close(self) -> None:
-        """End it, unless it has ended: then the number may be another process's."""
-        if not self._has_ended:
+        """End it and wait until it writes no more, unless it has ended: then its number may be another process's."""
+        if self._pid and not self._has_ended(0.0):
             with suppress(ProcessLookupError):
                 os.kill(self._pid, signal.SIGKILL)
+            self._has_ended(END_S)
         for end in (self._task, self._answer, self._said):
             if end != _CLOSED:
                 os.close(end)
+
+    def _has_ended(self, seconds: float) -> bool:
+        """Whether it has ended within these seconds: that closes its pipes, whatever ended it."""
+        ends = select.poll()
+        ends.register(self._said, 0)  # that it was closed is always reported
+        return bool(ends.poll(seconds * 1000))
 
     def _writable(self) -> IO[bytes]:
         end, self._task = self._task, _CLOSED

@@ -33,12 +33,26 @@ MEMORY = "1GiB"
 
 SPILL = "8GiB"
 
+MOST_THREADS = 8
+"""Of one query: each takes address space, of which its process has only so much (open/memory.py)."""
+
+
+def query_threads(cores: int) -> int:
+    """How many threads one query gets: it leaves others half of the cores."""
+    return max(1, min(MOST_THREADS, cores // 2))
+
+
+def usable_cores() -> int:
+    """The cores that this process may use, which are fewer than the host's in a container with a set of its own."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 _GUARDED: Config = OFFLINE | {
     "errors_as_json": True,  # with the position in the SQL
     "python_enable_replacements": False,  # else Python variables of the caller would be tables
     "memory_limit": MEMORY,
     "max_temp_directory_size": SPILL,
-    "threads": max(1, (os.cpu_count() or 1) // 2),  # one query leaves others half of the machine
+    "threads": query_threads(usable_cores()),
 }
 
 
