@@ -6,7 +6,7 @@ owns runs. So the first account with a name keeps it, whatever the provider call
 
 from dataclasses import dataclass
 
-from aisbench_core.accounts.names import folded, require_person_name
+from aisbench_core.accounts.names import composed, folded, require_person_name
 from aisbench_core.accounts.people import check_name
 from aisbench_core.errors import SignInFailed
 from aisbench_core.messages import Message
@@ -34,15 +34,16 @@ class Identities:
         """The name under which an account acts: that of its first sign-in.
 
         Raises SignInFailed if it, or one that looks alike, is another's or the system's; SpecError if invalid."""
-        check_name(account.name)
+        name = composed(account.name)
+        check_name(name)
         with self._ledger.transaction() as con:
             query = "select name from identities where issuer = ? and subject = ?"
             if known := con.execute(query, [account.issuer, account.subject]).fetchone():
                 return str(known["name"])
-            _require_free(con, account.name)
-            require_person_name(account.name)
-            con.execute("insert into identities values (?, ?, ?)", [account.issuer, account.subject, account.name])
-        return account.name
+            _require_free(con, name)
+            require_person_name(name)
+            con.execute("insert into identities values (?, ?, ?)", [account.issuer, account.subject, name])
+        return name
 
 
 def _require_free(con: LedgerConnection, name: str) -> None:

@@ -27,18 +27,35 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().translate(_DRAWN_ALIKE)
 
 
+def composed(name: str) -> str:
+    """The name with each letter and its accents as one character: é may come as two."""
+    return unicodedata.normalize("NFC", name)
+
+
 def require_person_name(name: str) -> None:
     """Raise SignInFailed for a name of the system, and for letters that pass for others."""
     if folded(name) in RESERVED or _is_system_account(name):
         raise SignInFailed(Message("the name {name} is reserved for the system", name=name), _OTHER_NAME)
     scripts = {unicodedata.name(letter, "?").partition(" ")[0] for letter in name if letter.isalpha()}
-    if unicodedata.normalize("NFKC", name) != name or (len(scripts) > 1 and not scripts <= _TOGETHER):
+    if unicodedata.normalize("NFKC", name) != composed(name) or (len(scripts) > 1 and not scripts <= _TOGETHER):
         raise SignInFailed(Message("the name {name} has letters that look like others", name=name), _OTHER_NAME)
 
 
 def _is_system_account(name: str) -> bool:
+    return any(_is_of_system(each) for each in (name, folded(name))) or folded(name) == folded(_own_name())
+
+
+def _is_of_system(name: str) -> bool:
     try:
         account = pwd.getpwnam(name)
     except (KeyError, ValueError):
         return False
     return account.pw_uid < FIRST_PERSON or account.pw_uid == os.getuid()
+
+
+def _own_name() -> str:
+    """Empty in a container whose user has no entry."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return ""

@@ -72,7 +72,11 @@ def test_a_name_in_another_script_that_is_drawn_like_a_known_one_is_refused(core
 
 
 @pytest.mark.parametrize(
-    "name", ["console", "aisbench", "AISBench", "root", "c\u043ensole", "daemon", getpass.getuser(), "follower"]
+    "name",
+    [
+        *("console", "aisbench", "AISBench", "root", "c\u043ensole", "follower"),
+        *("daemon", "Daemon", "BACKUP", "\u0455\u0443\u0455", getpass.getuser(), getpass.getuser().upper()),
+    ],
 )
 def test_names_of_the_system_and_of_its_accounts_are_nobodys(core: Core, name: str) -> None:
     core.people.set_role("boss", Role.ADMIN, TESTER)
@@ -96,6 +100,17 @@ def test_names_of_people_in_their_own_script_are_accepted(core: Core, name: str)
     session = core.sign_ins.begin(Account(ISSUER, "s-1", name))
 
     assert core.sign_ins.whose(session) == Whose(name)
+
+
+def test_an_accent_that_comes_as_a_character_of_its_own_makes_no_other_name(core: Core) -> None:
+    core.people.set_role("Jos\u00e9", Role.LEAD, TESTER)
+
+    session = core.sign_ins.begin(Account(ISSUER, "s-1", "Jose\u0301"))
+
+    assert core.sign_ins.whose(session) == Whose("Jos\u00e9")
+    assert core.people.current("Jos\u00e9").role is Role.LEAD
+    with pytest.raises(SignInFailed, match="another account already has the name"):
+        core.sign_ins.begin(Account(ISSUER, "s-2", "Jos\u00e9"))
 
 
 def test_a_role_that_was_given_before_the_first_sign_in_waits_for_exactly_that_name(core: Core) -> None:
