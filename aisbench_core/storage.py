@@ -106,7 +106,7 @@ class Storage:
             count = self._rebuild(vetting, unread)
             is_damaged = sealed.is_damaged
         if believe and not is_damaged:
-            self.seals.seal_recorded(sorted(vetting.unproven), actor)
+            self.seals.seal_found(sorted(vetting.unproven), actor)
         return Rebuilt(count, tuple(unread.values()))
 
     def _rebuild(self, vetting: "_Vetting", unread: dict[str, ResultError]) -> int:
@@ -159,13 +159,15 @@ class Storage:
             vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, whole=with_logs)
             records = vetting.believed(self.files.records(unread.__setitem__))
             report = self.warehouse.check(records, mend=mend, on_progress=on_progress)
-        damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
-        report = replace(report, damages=(*report.damages, *damages))
         damaged = {damage.where.rpartition("run ")[2] for damage in report.damages}
-        unsealed = sorted(vetting.unproven - damaged)
+        unsealed = sorted(vetting.unproven - damaged - unread.keys())
+        count = len(unsealed)
         if seal:
-            self.seals.seal_recorded(unsealed, actor)
-        return replace(report, unsealed=0 if seal else len(unsealed))
+            left = self.seals.seal_found(unsealed, actor)
+            count = len(left)
+            unread |= left
+        damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
+        return replace(report, damages=(*report.damages, *damages), unsealed=count)
 
     @permitted
     def compact(self, actor: Actor) -> Compacted:

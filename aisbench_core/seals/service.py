@@ -64,6 +64,20 @@ class Seals:
             seals = [Seal(folder.name, 0, read_manifest(folder), is_recorded=True) for folder in folders]
             self._store(lambda con, seals=seals: self._recorded(con, seals, by))  # type: ignore[misc]  # mypy cannot infer it
 
+    def seal_found(self, run_ids: Iterable[str], by: Actor) -> dict[str, ResultError]:
+        """Seal folders that have no seal. Where folders are published, all files of each are fetched first.
+
+        Returns the runs that were left, because a published file is damaged. Raises CloudError and ConfigError."""
+        whole, left = [], {}
+        for run_id in run_ids:
+            if errors := self.folders.fetch(run_id):
+                LOG.warning("run %s is not sealed: %s", run_id, errors[0])
+                left[run_id] = errors[0]
+            else:
+                whole.append(run_id)
+        self.seal_recorded(whole, by)
+        return left
+
     def _recorded(self, con: LedgerConnection, seals: Sequence[Seal], by: Actor | None) -> Iterator[tuple[Seal, Act]]:
         for seal in seals:
             before = read_seal(con, seal.run_id)

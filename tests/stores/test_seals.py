@@ -147,10 +147,12 @@ def test_a_seal_that_is_older_than_the_audit_says_is_refused(console: Console) -
     assert console.found(RECORD)[1] == "its seal in the ledger is not the one that the audit names"
 
 
-def two_machines(ledger: Ledger, folder: Path) -> tuple[Machine, Machine, Console, Console]:
+def two_machines(
+    ledger: Ledger, folder: Path, bucket: Bucket | None = None
+) -> tuple[Machine, Machine, Console, Console]:
     """Two that share a bucket, and the consoles on them."""
-    bucket = Bucket()
-    here, there = (Machine(folder / name, ledger, bucket) for name in "ab")
+    shared = bucket or Bucket()
+    here, there = (Machine(folder / name, ledger, shared) for name in "ab")
     first, other = (
         Console(ledger, machine.folders, AuditHeads(folder / f"{name}.json", ""))
         for name, machine in (("a", here), ("b", there))
@@ -174,6 +176,30 @@ def test_published_folders_are_compared_without_fetching_their_logs(ledger: Ledg
     here.append(LOG, b"step 2\n")
     here.publish()
     assert other.found(record)[1].endswith(f"recorded: {LOG} (changed), record.json (changed)")
+
+
+def test_a_published_folder_without_a_seal_is_sealed_with_its_logs_or_not_at_all(
+    ledger: Ledger, tmp_path: Path
+) -> None:
+    record, bucket = a.record(RUN), Bucket()
+    here, there, first, other = two_machines(ledger, tmp_path, bucket)
+    first.write(record)
+    here.write(LOG, b"step 1\n")
+    here.publish()
+    path = next(path for path in bucket.contents if LOG in path)
+    content = bucket.contents.pop(path)
+    there.fetch(FolderPart.RECORD)
+
+    (left,) = other.seals.seal_found([RUN], TESTER).items()
+
+    assert (left[0], LOG in left[1].message) == (RUN, True)
+    assert first.found(record) == (Recording.UNKNOWN, "")
+    bucket.contents[path] = content
+    assert other.seals.seal_found([RUN], TESTER) == {}
+    assert (first.found(record), other.found(record)) == (SEALED, SEALED)
+    here.append(LOG, b"step 2\n")
+    here.publish()
+    assert other.found(record)[1].endswith(f"recorded: {LOG} (changed)")
 
 
 @pytest.mark.parametrize("content", [b"{}", None])
