@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FACTS = (
     *("workload", "model", "framework", "framework_version"),
-    *("throughput_definition", "throughput_unit", "node_count", "cards_per_node"),
+    *("throughput_definition", "unit", "node_count", "cards_per_node"),
 )
 # How many files that could not be read are listed; `--json` lists all.
 MAX_UNREAD = 20
@@ -43,7 +43,7 @@ CLAIMS = "imported results are unverified claims: they get no rank, and are no b
 @click.option(
     "--definition", "throughput_definition", default="", metavar="ID", help="Throughput definition of all results."
 )
-@click.option("--unit", "throughput_unit", default="", metavar="UNIT", help="Unit of all throughputs, as tokens/s.")
+@click.option("--unit", default="", metavar="UNIT", help="Unit of all throughputs, as tokens/s.")
 @click.option("--mode", type=click.Choice(["cluster", "single_server"]), help="Mode of all results.")
 @click.option("--nodes", "node_count", type=int, help="Number of nodes of all results.")
 @click.option("--cards", "cards_per_node", type=int, help="Cards per node of all results.")

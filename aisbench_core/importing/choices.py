@@ -22,7 +22,7 @@ class ImportAnswers:
     framework: str = ""
     framework_version: str = ""
     throughput_definition: str = ""
-    throughput_unit: str = ""
+    unit: str = ""
     mode: Mode | None = None
     node_count: int | None = None
     cards_per_node: int | None = None

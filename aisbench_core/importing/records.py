@@ -104,7 +104,7 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
     # Texts to show with the run, from which nothing is computed.
     extra = {"workpath": result.workpath, "ConfigInfo": result.config_info, "run there": result.run_id}
     texts = tuple(f"{name}: {text}" for name, text in extra.items() if text)
-    if result.is_row and result.info.throughput_ratio is not None and not answers.throughput_unit and workload is None:
+    if result.is_row and result.info.throughput_ratio is not None and not answers.unit and workload is None:
         texts = (*texts, UNIT_NOT_STATED)
     return RunRecord(
         run=run,
@@ -120,7 +120,7 @@ def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who:
 
 def settled(result: ParsedResult, choices: Choices) -> ParsedResult:
     """The result without its throughput, with the problem, if its unit is not known and no answer states it."""
-    if result.unit_problem is None or _answers(result, choices).throughput_unit:
+    if result.unit_problem is None or _answers(result, choices).unit:
         return result
     info, problems = replace(result.info, throughput_ratio=None), (*result.problems, result.unit_problem)
     return replace(result, info=info, problems=problems, unit_problem=None)
@@ -133,7 +133,7 @@ def _answers(result: ParsedResult, choices: Choices) -> ImportAnswers:
         model=result.model,
         framework=result.framework,
         framework_version=result.framework_version,
-        throughput_unit=result.throughput_unit,
+        unit=result.throughput_unit,
         mode=result.mode,
         node_count=_size(result, "node_count"),
         cards_per_node=_size(result, "cards_per_node"),
@@ -218,7 +218,7 @@ def _facts(result: ParsedResult, answers: ImportAnswers, workload: Workload | No
         model=workload.model if workload else name,
         framework=workload.framework if workload else answers.framework,
         throughput_definition=answers.throughput_definition or (edition.throughput_definition if edition else ""),
-        throughput_unit=_unit(answers.throughput_unit, workload),
+        throughput_unit=_unit(answers.unit, workload),
         dataset=result.dataset or (workload.dataset.name if workload else ""),
         accuracy_target=target.value if target else None,
         accuracy_target_source=target.source if target else "",

@@ -53,7 +53,7 @@ def test_a_stated_unit_is_that_of_the_run_and_an_assumed_one_is_said(
     header: str, answered: str, unit: str, is_assumed: bool
 ) -> None:
     [result] = results(f"Model,{header}\nllama,123.5\n")
-    choices = Choices(about_all=ImportAnswers(throughput_unit=answered))
+    choices = Choices(about_all=ImportAnswers(unit=answered))
 
     record = record_of(result, choices, Catalogue(()), "ann", NOON)
 
@@ -119,7 +119,7 @@ def test_a_mapped_header_with_a_rate_per_card_has_no_known_unit() -> None:
 
 def test_whoever_states_the_unit_has_the_throughput_of_an_unknown_one() -> None:
     [result] = results("Model,Throughput (TFLOPS)\nllama,1.2\n")
-    choices = Choices(about_all=ImportAnswers(throughput_unit="TFLOPS"))
+    choices = Choices(about_all=ImportAnswers(unit="TFLOPS"))
 
     record = record_of(result, choices, Catalogue(()), "ann", NOON)
 

@@ -187,7 +187,7 @@ def choose_answers() -> Choices | None:
         model=model.strip(),
         framework_version=version.strip(),
         throughput_definition=definition.strip(),
-        throughput_unit=unit.strip(),
+        unit=unit.strip(),
         mode=Mode(mode) if mode else None,
         node_count=None if nodes.value is None else int(nodes.value),
         cards_per_node=None if cards.value is None else int(cards.value),
