@@ -118,13 +118,13 @@ def test_the_sandbox_starts_without_the_consoles_keys_and_knows_what_to_hide(
     assert b"--beside-real-keys" in words
 
 
-@pytest.mark.parametrize("settings", [{"AISBENCH_IDENTITY": "proxy", "AISBENCH_TRUSTED_PROXIES": "127.0.0.2"}])
+@pytest.mark.parametrize("settings", [{"AISBENCH_IDENTITY": "proxy", "AISBENCH_TRUSTED_PROXIES": "192.0.2.7"}])
 def test_a_console_with_sign_in_is_served_to_nobody_but_its_proxy(
     environment: dict[str, str], settings: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     environment.update(settings)
     address = address_of(request.getfixturevalue("served"))  # it starts with these settings
-    spoofed = urllib.request.Request(address, headers={"X-Forwarded-User": "root", "X-Forwarded-For": "127.0.0.2"})
+    spoofed = urllib.request.Request(address, headers={"X-Forwarded-User": "root", "X-Forwarded-For": "192.0.2.7"})
 
     with pytest.raises(urllib.error.HTTPError, match="403") as refused:
         _DIRECT.open(spoofed, timeout=60)
