@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from math import exp
 from pathlib import Path
 
 import pandas as pd
@@ -166,6 +167,6 @@ def test_a_series_is_told_row_by_row_with_all_its_statistics(filled: Warehouse) 
 
     assert list(told.columns) == list(nothing.columns) == columns("v_series")
     assert told[["valid", "mean", "throughput", "olympic_mean"]].to_numpy().tolist() == [[5, 8200, 8200, 8200]]
-    assert told["ci_low"].iloc[0] == pytest.approx(8200 - 2.776 * 158.11 / 5**0.5, abs=0.1)
+    assert told["ci_low"].iloc[0] == pytest.approx(8200 * exp(-2.776 * 158.11 / 5**0.5 / 8200), abs=0.1)
     assert told.attrs["units"]["cv"] == "fraction"
     assert nothing.empty
