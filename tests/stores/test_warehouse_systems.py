@@ -15,14 +15,14 @@ from tests import records as a
 BOARD = BoardQuery("cn-north-9")
 OTHERS: Mapping[str, Mapping[str, str]] = {
     "accelerator": {"accelerator": "Ascend 910B"},
-    "image": {"image_url": "swr.example.com/bench/mindspore:2"},
+    "image": {"engine_version": "mindspore_2.2-cann_8.0"},
     "code": {"code_sha256": "beef" * 16},
     "data": {"dataset_sha256": "da7a" * 16},
 }
 
 TOLD = {
     "accelerator": "Ascend 910B",
-    "image": "swr.example.com/bench/mindspore:2",
+    "image": "mindspore_2.2-cann_8.0",
     "code": "beefbeef",
     "data": "da7ada7a",
 }
@@ -39,8 +39,7 @@ def on_another(aspect: str, record: RunRecord) -> RunRecord:
         return replace(record, result=replace(record.result, dataset_sha256=value))
     if name == "code_sha256":
         return replace(record, run=replace(record.run, code_sha256=value))
-    asked = {"engine_name": "", "engine_version": "", "boot_file": "", "command": "python train.py", name: value}
-    spec = record.run.spec.model_copy(update=asked)
+    spec = record.run.spec.model_copy(update={name: value})
     return replace(record, run=replace(record.run, spec=spec))
 
 
