@@ -20,7 +20,9 @@ def is_public(address: str) -> bool:
     if isinstance(found, IPv4Address):
         return found.is_global
     inner = tuple(_inner_addresses(found))
-    own = found in _TRANSLATED[-1] or found.ipv4_mapped is not None or found.is_global
+    # Python 3.11.2 calls no address of 6to4 global.
+    stands_for_another = found in _TRANSLATED[-1] or found.ipv4_mapped is not None or found.sixtofour is not None
+    own = stands_for_another or found.is_global
     return own and found not in _LOCAL_TRANSLATORS and all(each.is_global and not each.is_multicast for each in inner)
 
 
