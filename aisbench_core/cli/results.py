@@ -152,8 +152,7 @@ def _comparison_text(comparison: "Comparison") -> str:
     if comparison.reasons:
         lines.append(f"because of: {', '.join(comparison.reasons)}")
     if comparison.unknown:
-        # Their files do not say.
-        lines.append(f"unknown, assumed equal: {', '.join(comparison.unknown)}")
+        lines.append(f"not known of every run: {', '.join(comparison.unknown)}{_doubt(comparison)}")
     ids = [run.run_id for run in comparison.runs]
     fields = [(field.field, *map(display.value, field.values)) for field in comparison.differences]
     differences = display.table(("differs", *ids), fields) if fields else "the configurations are equal"
@@ -168,6 +167,13 @@ def _comparison_text(comparison: "Comparison") -> str:
         if run_id in comparison.servers
     ]
     return "\n\n".join(["\n".join(lines), differences, metrics, *_peers(comparison), *servers])
+
+
+def _doubt(comparison: "Comparison") -> str:
+    if comparison.verdict == "not comparable":
+        return ""
+    by_rows = comparison.by == "rows"
+    return "; rows that may differ in these have no ratio" if by_rows else "; ratios hold only if these are equal"
 
 
 def _targets(comparison: "Comparison") -> Iterator[str]:

@@ -142,7 +142,18 @@ def test_a_comparison_names_what_an_imported_run_does_not_tell(open_page: OpenPa
 
     app = open_page("compare", ids=["here", OLD])
 
-    assert "Not known of every run: Parameters, Data." in texts(app)
+    assert "Not known of every run: Parameters, Data. Ratios hold only if these are equal." in texts(app)
+    by_rows = texts(open_page("compare", ids=["here", OLD], by="rows"))
+    assert "Not known of every run: Parameters, Data. Rows that may differ in these have no ratio." in by_rows
+
+
+def test_a_comparison_that_has_no_ratio_does_not_say_when_its_ratios_hold(open_page: OpenPage, imported: Path) -> None:
+    Warehouse(imported / "warehouse.duckdb").record(a.record("elsewhere"))
+
+    shown = texts(open_page("compare", ids=["elsewhere", OLD]))
+
+    assert "Not known of every run: Parameters, Data." in shown
+    assert "Ratios hold" not in shown
 
 
 def test_scaling_of_imported_runs_names_what_they_do_not_tell(open_page: OpenPage, imported: Path) -> None:

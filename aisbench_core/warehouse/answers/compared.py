@@ -124,7 +124,7 @@ class Comparison:
     """2 to 8 runs side by side, each against the first (the baseline).
 
     `verdict` is the worst comparability among `verdicts`, `reasons` the fields behind it, `normalise_by` "card", "node"
-    or "". `unknown` are fields that are not known of some run: the comparison holds if they are equal. `peers` are the
+    or "". `unknown` are fields that are not known of some run: its ratios hold if they are equal. `peers` are the
     groups behind the runs. With `by` rows, metrics are medians over the valid runs of each run's row of the
     leaderboard, and the accuracy is that of the run in the middle by throughput; everything else is the run's own.
     `rank_results` are the cards' throughputs by run_id, `servers` the servers of single-server runs.

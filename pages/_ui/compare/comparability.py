@@ -6,7 +6,7 @@ import streamlit as st
 
 from aisbench_core.formats import MISSING, clipped
 from aisbench_core.model import Mode, Origin
-from aisbench_core.warehouse.answers.compared import Comparability, Comparison, FieldValues
+from aisbench_core.warehouse.answers.compared import Comparability, ComparedBy, Comparison, FieldValues
 from pages._ui.compare.names import names_of
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
@@ -34,7 +34,13 @@ def show_comparability(comparison: Comparison) -> None:
     BOXES[comparison.verdict](f"**{text}**\n{reasons}" if reasons else f"**{text}**")
     if comparison.unknown:
         fields = ", ".join(plain(field_name(name)) for name in comparison.unknown)
-        st.warning(t("compare.unknown", fields=fields), icon=":material/question_mark:")
+        st.warning(t(_doubt(comparison), fields=fields), icon=":material/question_mark:")
+
+
+def _doubt(comparison: Comparison) -> str:
+    if comparison.verdict is Comparability.NOT_COMPARABLE:
+        return "compare.unknown_fields"
+    return "compare.unknown_of_rows" if comparison.by is ComparedBy.ROWS else "compare.unknown"
 
 
 def show_equal_fields(comparison: Comparison) -> None:
