@@ -6,6 +6,8 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from aisbench_core.diagnosing.cause import Explanation, FirstError
     from aisbench_core.liveness.stalls import Watch
     from aisbench_core.model import JobDetails, JobStage, Run, RunAttempt
@@ -19,6 +21,17 @@ def alert_text(run: "Run", details: "JobDetails", watch: "Watch | None") -> str:
 
     alert = alert_of(run, details, watch)
     return f"{display.local_time(alert.at)}: {alert_message(alert)}" if alert else ""
+
+
+def life_text(run: "Run", watch: "Watch | None", printed_at: "datetime | None") -> str:
+    """When a running job gave its last sign of life, and what to hold its silence against; empty if it is not known."""
+    from aisbench_core.liveness.stalls import sign_of_life
+
+    if watch is None or run.state != "running":
+        return ""
+    life = sign_of_life(watch, printed_at)
+    pauses = f"longest pause before {formats.duration(life.longest_s)}, typical {formats.duration(life.typical_s)}"
+    return f"{display.local_time(life.at)}; {pauses}, a stall after {formats.duration(life.limit_s)}"
 
 
 def queue_text(run: "Run", details: "JobDetails") -> str:

@@ -13,13 +13,14 @@ from aisbench_core.cli.annotations.commands import annotations_text
 from aisbench_core.cli.cleaning import removals_text
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.following import warn_without_follower
-from aisbench_core.cli.job_text import alert_text, cards_text, details_text, queue_text
+from aisbench_core.cli.job_text import alert_text, cards_text, details_text, life_text, queue_text
 from aisbench_core.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
 from aisbench_core.cli.results import servers_text
 from aisbench_core.cli.upstream import counts_text
 from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
 
 if TYPE_CHECKING:
+    from aisbench_core.liveness.stalls import Watch
     from aisbench_core.model import Api, DiagnosisTask, Event, JobDetails, Progress, RegionJob, Run, RunState
     from aisbench_core.results.card_samples import CardSummary
     from aisbench_core.results.utilisation import LowUtilisation
@@ -48,6 +49,12 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
     core = open_core(writing=False)
     page = core.ledger.page(states or None, text, limit, offset)
     total, names = core.ledger.count(states or None, text), core.run_names.of(page)
+    watches = core.watches.of([run.run_id for run in page if run.state == "running"])
+    details = {
+        run.run_id: run.detail
+        or (alert_text(run, _job(core, run.run_id), watches.get(run.run_id)) if run.is_polled else "")
+        for run in page
+    }
     columns: display.Columns[Run] = {
         "run": lambda run: run.run_id,
         "name": lambda run: display.clipped(names[run.run_id], 60),
@@ -55,7 +62,7 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
         "created": lambda run: display.local_time(run.created_at),
         ">ran for": lambda run: formats.duration(run.duration_s),
         "by": lambda run: run.created_by,
-        "detail": lambda run: run.detail[:80],  # the table would wrap
+        "detail": lambda run: details[run.run_id][:80],  # the table would wrap
     }
     display.result({"runs": page, "total": total}, as_json, lambda: display.table_of(page, columns))
     display.page_size(len(page), offset, total, "runs")
@@ -100,9 +107,8 @@ def show(run_id: str, as_json: bool) -> None:
     page = core.regions.job_page(run)
 
     def text() -> str:
-        alert = alert_text(run, details, watch)
         cost, system = _cost(run, core.clock()), counts_text(core.systems.of(run.run_id))
-        run_fields = _run_fields(run, details, alert, progress, cost, system, page)
+        run_fields = _run_fields(run, details, watch, progress, cost, system, page)
         by_server = servers_text(servers, result.throughput_unit if result else "")
         low = "\n".join(map(_low, utilisation))
         tables = (by_server, cards_text(cards), details_text(details), _events(events))
@@ -185,13 +191,15 @@ def _row_fields(row: "RunRow") -> str:
 
 
 def _run_fields(
-    run: "Run", details: "JobDetails", alert: str, progress: "Progress | None", cost: str, system: str, page: str
-) -> str:
+    run: "Run", details: "JobDetails", watch: "Watch | None", progress: "Progress | None", cost: str, system: str,
+    page: str,
+) -> str:  # fmt: skip
     spec = run.spec
     return display.fields(
         ("run", run.run_id),
         ("state", display.state(run)),
-        ("alert", alert),
+        ("alert", alert_text(run, details, watch)),
+        ("last sign of life", life_text(run, watch, progress.at if progress else None)),
         ("detail", run.detail),
         ("queue", queue_text(run, details)),
         # Progress is stored per state; that of an earlier one says nothing about the present.

@@ -7,6 +7,7 @@ could be observed counts: an outage is no stall. A function of observations and 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from statistics import median
 
 # The limit in minutes where the manifest names none, for a configuration whose pauses are known.
 STALL_MINUTES = 15
@@ -31,8 +32,12 @@ LIST_SECONDS, LIST_AGAIN = 120.0, timedelta(minutes=20)
 
 SAVE_SECONDS = 60.0  # what a kill of the follower loses of a pause at most, and how old what pages show may be
 
-# A pause of so many times the longest one before, and of so many seconds, deserves a look before it is a stall.
-ATTENTION_RATIO, ATTENTION_SECONDS = 3.0, 120.0
+# A pause of so many seconds deserves a look before it is a stall, if it is so many times the longest one before, or if
+# none was ever as long and it is so many times the typical one: after a long compilation its length says nothing.
+ATTENTION_SECONDS, LONGEST_RATIO, TYPICAL_RATIO = 120.0, 3.0, 20.0
+
+# The typical pause is the median of the newest ones; fewer than that tell nothing.
+RECENT_PAUSES, FEWEST_PAUSES = 61, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +70,41 @@ class Pauses:
 
 @dataclass(frozen=True, slots=True)
 class Quiet:
-    """Time without a sign of life: since when, how much of it could be observed, and the longest such pauses before."""
+    """Time without a sign of life: since when, how much of it could be observed, and the longest such pauses before.
+
+    `recent`: seconds between the newest signs of life, oldest first; several between two observations count as one."""
 
     since: datetime
     seconds: float = 0.0
     pauses: Pauses = Pauses()
+    recent: tuple[float, ...] = ()
+
+    @property
+    def longest_s(self) -> float | None:
+        """The longest pause before; None if there was none."""
+        return max(self.pauses.start_s, self.pauses.later_s) or None
+
+    @property
+    def typical_s(self) -> float | None:
+        """The median of the newest pauses; None while there are too few."""
+        return median(self.recent) if len(self.recent) >= FEWEST_PAUSES else None
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether this pause is far longer than those before."""
+        longest, typical = self.longest_s, self.typical_s
+        if longest is None or self.seconds < ATTENTION_SECONDS:
+            return False
+        is_untypical = typical is not None and self.seconds >= TYPICAL_RATIO * typical
+        return self.seconds >= LONGEST_RATIO * longest or (is_untypical and self.seconds > longest)
 
     def alive(self, at: datetime, age: float, started_at: datetime) -> "Quiet":
         """There was a sign of life `age` seconds before `at`, in a pause that ended then."""
         in_start = self.since - started_at < START
         pause = Pauses(start_s=self.seconds) if in_start else Pauses(later_s=self.seconds)
         seconds = min(max(0.0, age), self.seconds)
-        return Quiet(at - timedelta(seconds=seconds), seconds, self.pauses.longest(pause))
+        recent = (*self.recent, round(self.seconds - seconds, 1))[-RECENT_PAUSES:]
+        return Quiet(at - timedelta(seconds=seconds), seconds, self.pauses.longest(pause), recent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +144,14 @@ class Watch:
 class SignOfLife:
     """The last sign of life of a running job, until when it was observed, and what to hold its silence against.
 
-    `longest_s`: the longest pause of the run before; `limit_s`: the pause that counts as a stall. Seconds; None is not
-    known."""
+    `longest_s`, `typical_s`: pauses of the run before; `limit_s`: the pause that counts as a stall. Seconds; None is
+    not known."""
 
     at: datetime
     observed_at: datetime
     longest_s: float | None
+    typical_s: float | None
     limit_s: float | None
-
-    @property
-    def is_overdue(self) -> bool:
-        """Whether the job is quiet for far longer than it ever was, as far as it was observed."""
-        quiet = (self.observed_at - self.at).total_seconds()
-        return self.longest_s is not None and quiet >= max(ATTENTION_SECONDS, ATTENTION_RATIO * self.longest_s)
 
     def is_observed(self, now: datetime) -> bool:
         """Whether what is known of the job is as of now."""
@@ -138,9 +161,8 @@ class SignOfLife:
 def sign_of_life(watch: Watch, printed_at: datetime | None) -> SignOfLife:
     """What a watch says. `printed_at`: of the newest line of progress, which may be newer than the watch."""
     at = watch.current.since if printed_at is None else max(watch.current.since, printed_at)
-    pauses = watch.current.pauses
-    longest = max(pauses.start_s, pauses.later_s) or None
-    return SignOfLife(at, max(at, watch.observed_at), longest, watch.limit_s)
+    quiet = watch.current
+    return SignOfLife(at, max(at, watch.observed_at), quiet.longest_s, quiet.typical_s, watch.limit_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +205,8 @@ def observed(watch: Watch, observation: Observation, limits: Limits) -> Watch:
     """The watch after one more observation; `stalled_at` says whether the job counts as stalled now."""
     if observation.attempt != watch.attempt:
         again = begun(observation, observation.at)
-        silent = replace(again.silent, pauses=watch.silent.pauses)
-        quiet = replace(again.quiet, pauses=watch.quiet.pauses)
+        silent = replace(again.silent, pauses=watch.silent.pauses, recent=watch.silent.recent)
+        quiet = replace(again.quiet, pauses=watch.quiet.pauses, recent=watch.quiet.recent)
         return replace(again, silent=silent, quiet=quiet, slow_cards=watch.slow_cards)
     if observation.at < watch.observed_at:  # the clock was set back
         return replace(watch, observed_at=observation.at)
@@ -263,6 +285,7 @@ def is_saved(watch: Watch, saved: Watch | None) -> bool:
     if saved is None:
         return False
     is_same = watch.stalled_at == saved.stalled_at and watch.attempt == saved.attempt
+    is_same = is_same and watch.current.is_unusual == saved.current.is_unusual
     longer = watch.quiet.pauses.longest(saved.quiet.pauses), watch.silent.pauses.longest(saved.silent.pauses)
     has_longer = any(
         now.start_s - before.start_s > SAVE_SECONDS or now.later_s - before.later_s > SAVE_SECONDS

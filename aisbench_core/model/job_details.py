@@ -168,6 +168,7 @@ class AlertKind(StrEnum):
 
     HANG = "hang"
     STALLED = "stalled"
+    QUIET = "quiet"
     RESTARTING = "restarting"
     RESTARTED = "restarted"
     ENDED = "ended"

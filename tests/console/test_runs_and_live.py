@@ -7,13 +7,11 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.formats import number
-from aisbench_core.liveness.stalls import Pauses, Quiet, Watch
 from aisbench_core.model import CardSample, Event, Level, MetricSample, Progress, RunState, TrainingPoint
 from aisbench_core.progress.points import add_points
 from aisbench_core.results.card_samples import write_card_samples
 from aisbench_core.results.record import write_samples
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import utc_now
 from tests import records as a
@@ -30,29 +28,6 @@ def test_active_runs_come_first_with_how_far_they_are(open_page: OpenPage, used:
     assert [bar.text for bar in app.progress][:2] == ["Running · stage 5 of 6", "Uploading · 12 of 48 files"]
     assert [bar.value for bar in app.progress][:2] == [66, 25], "each bar shows what its text says"
     assert "Retrying (attempt 3)" in texts(app)
-
-
-def observe(ledger: Ledger, run_id: str, *, quiet_s: float, longest_s: float, ago_s: float = 0) -> None:
-    """As a follower stores what it knows of a job's silence; `ago_s`: when it observed the job last."""
-    at = utc_now() - timedelta(seconds=ago_s)
-    quiet = Quiet(at - timedelta(seconds=quiet_s), quiet_s, Pauses(later_s=longest_s))
-    watch = Watch(at - timedelta(hours=1), 1, at, 100, quiet, quiet, limit_s=3600.0)
-    WatchLedger(ledger).save(run_id, "configuration", watch)
-
-
-def test_a_silent_job_does_not_read_as_healthy(open_page: OpenPage, used: Path) -> None:
-    ledger = Ledger(used / "ledger.sqlite3")
-    run = replace(a.run("silent"), profile="sandbox", state=RunState.RUNNING, job_id="j-1", started_at=a.T0)
-    ledger.add(run, Event("silent", a.T0, "console", Level.INFO, "launched", "somebody"))
-
-    observe(ledger, "silent", quiet_s=363, longest_s=4)
-    quiet = open_page("live", run="silent")
-    observe(ledger, "silent", quiet_s=20, longest_s=4, ago_s=600)
-    unobserved = open_page("live", run="silent")
-
-    assert "No hang or stall detected" not in texts(quiet) + texts(unobserved)
-    assert "more than three times the longest pause of this run before (4 s)" in texts(quiet)
-    assert "Not observed since" in texts(unobserved)
 
 
 def test_no_number_that_a_log_printed_breaks_the_page_of_a_run(open_page: OpenPage, used: Path) -> None:
@@ -375,22 +350,3 @@ def test_a_run_shows_the_parameters_that_were_sent(open_page: OpenPage, used: Pa
     assert {name: given[name] for name in run.spec.parameters} == {
         name: str(value) for name, value in run.spec.parameters.items()
     }
-
-
-def test_a_running_job_without_trouble_is_said_to_be_so_and_its_files_are_linked(
-    open_page: OpenPage, used: Path
-) -> None:
-    ledger = Ledger(used / "ledger.sqlite3")
-    run = replace(a.run("lively"), profile="sandbox", state=RunState.RUNNING, job_id="j-1", started_at=a.T0)
-    ledger.add(run, Event("lively", a.T0, "console", Level.INFO, "launched", "somebody"))
-    before = texts(open_page("live", run="lively"))
-    observe(ledger, "lively", quiet_s=20, longest_s=12)
-
-    app = open_page("live", run="lively")
-
-    assert "Not observed yet" in before
-    assert "No hang or stall detected" not in before
-    assert "No hang or stall detected" in texts(app)
-    assert "Longest pause of this run before: 12 s. A stall is reported after 1 h 0 min of silence." in texts(app)
-    assert "log: /sandbox-bench/" in texts_of_links(app)
-    assert "code: /sandbox-bench/" in texts_of_links(app)

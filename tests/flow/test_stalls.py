@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.diagnosing.cause import Situation
 from aisbench_core.liveness.alerts import alert_of
-from aisbench_core.liveness.stalls import KNOWN_RUNS, UNKNOWN_MINUTES
+from aisbench_core.liveness.stalls import FEWEST_PAUSES, KNOWN_RUNS, UNKNOWN_MINUTES
 from aisbench_core.messages import Message
 from aisbench_core.model import AlertKind, NewsKind, Run, RunState
 from aisbench_core.notifications.channels import channel_of
@@ -102,6 +102,29 @@ def test_a_follower_that_dies_neither_loses_nor_repeats_a_warning(
     assert alert_kind(bench, run) is AlertKind.STALLED
     assert len(warnings(bench, run)) == 1
     assert [event["event"] for event in hook.events()] == ["stalled"]
+
+
+def test_a_hang_after_lines_is_marked_within_minutes_long_before_it_is_a_stall(
+    bench: Bench, sandbox: SandboxProcess
+) -> None:
+    run, line = running(bench), CommandLine(bench.core.settings.data_dir, sandbox)
+    for _ in range(FEWEST_PAUSES + 1):
+        grow(bench, sandbox, run)
+        bench.tick(10)
+    lively, shown = alert_kind(bench, run), line.type("show", run.run_id).stdout
+    pass_minutes(bench, 4)
+
+    assert lively is None
+    assert "typical 10 s, a stall after 1 h" in shown
+    assert alert_kind(bench, run) is AlertKind.QUIET
+    assert warnings(bench, run) == [], "nobody is sent a message"
+    for words in (["show", run.run_id], ["runs"]):
+        assert "No sign of life since then: far longer" in line.type(*words).stdout
+
+    grow(bench, sandbox, run)
+    bench.tick(60)
+
+    assert alert_kind(bench, run) is None
 
 
 def test_an_outage_of_the_cloud_is_no_stall(bench: Bench, sandbox: SandboxProcess) -> None:

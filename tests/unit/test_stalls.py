@@ -4,9 +4,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from pydantic import TypeAdapter
 
 from aisbench_core.liveness.stalls import (
+    FEWEST_PAUSES,
     KNOWN_RUNS,
+    RECENT_PAUSES,
     STALL_MINUTES,
     UNKNOWN_MINUTES,
     Observation,
@@ -151,11 +154,57 @@ def test_processors_count_only_where_no_card_is_measured() -> None:
 def test_a_pause_of_three_times_the_longest_one_before_deserves_a_look(watch: Watch) -> None:
     lively = polled(polled(watch, 1, log_bytes=200), 1, log_bytes=300)
 
-    quiet = [sign_of_life(polled(lively, minutes, log_bytes=300), None) for minutes in (0, 3, 4)]
+    quiet = [polled(lively, minutes, log_bytes=300).current for minutes in (0, 3, 4)]
 
-    assert [life.is_overdue for life in quiet] == [False, False, True]
-    assert {life.longest_s for life in quiet} == {90.0}
-    assert not sign_of_life(polled(watch, 9), None).is_overdue, "before its first pause ended, no pause is long"
+    assert [each.is_unusual for each in quiet] == [False, False, True]
+    assert {each.longest_s for each in quiet} == {90.0}
+    assert not polled(watch, 9).current.is_unusual, "before its first pause ended, no pause is long"
+
+
+def chatty(watch: Watch, lines: int, every_s: float = 5.0) -> Watch:
+    """The watch of a job whose log grows with each poll, every so many seconds."""
+    for _ in range(lines):
+        at = watch.observed_at + timedelta(seconds=every_s)
+        watch = observed(watch, replace(FIRST, at=at, log_bytes=watch.log_bytes + 1), LIMITS)
+    return watch
+
+
+def test_after_a_long_compilation_a_pause_is_held_against_the_typical_one(watch: Watch) -> None:
+    trains = chatty(polled(watch, 8), 20)
+    quiet = [polled(trains, minutes, log_bytes=trains.log_bytes).current for minutes in (7, 8, 9)]
+
+    assert {each.longest_s for each in quiet} == {485.0}
+    assert {each.typical_s for each in quiet} == {5.0}
+    assert [each.is_unusual for each in quiet] == [False, False, True], "longer than ever, 100 times the typical pause"
+
+
+def test_the_typical_pause_is_the_median_of_the_newest_ones_and_few_have_none(watch: Watch) -> None:
+    assert chatty(watch, FEWEST_PAUSES - 1).current.typical_s is None
+    assert chatty(watch, FEWEST_PAUSES).current.typical_s == 5.0
+    later = chatty(chatty(watch, 1000), 40, every_s=20)
+    assert later.current.typical_s == 20.0, "what is usual now"
+    assert len(later.current.recent) == RECENT_PAUSES
+
+
+def test_typical_pauses_are_kept_over_a_restart_of_the_follower_and_of_the_job(watch: Watch) -> None:
+    stored = TypeAdapter(Watch)
+    trains = chatty(watch, 30)
+
+    later = chatty(stored.validate_json(stored.dump_json(trains)), 1)
+    again = polled(later, 1, attempt=2)
+
+    assert len(later.current.recent) == 31
+    assert again.current.typical_s == 5.0
+
+
+def test_a_silence_that_becomes_unusual_is_stored_at_once(watch: Watch) -> None:
+    trains = chatty(watch, 10)
+    quiet = observed(trains, replace(FIRST, at=trains.observed_at + timedelta(seconds=110), log_bytes=110), LIMITS)
+    overdue = observed(quiet, replace(FIRST, at=quiet.observed_at + timedelta(seconds=10), log_bytes=110), LIMITS)
+
+    assert is_saved(replace(overdue, observed_at=quiet.observed_at), overdue)
+    assert not is_saved(overdue, quiet)
+    assert not is_saved(chatty(overdue, 1), overdue)
 
 
 def test_a_line_of_progress_is_newer_than_the_watch_that_was_stored_last(watch: Watch) -> None:

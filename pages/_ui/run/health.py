@@ -74,12 +74,11 @@ def _show_life(now: RunSnapshot, *, is_slow: bool) -> None:
         "at": when(life.at, "%H:%M:%S"),
         "age": duration(max(0, round((at - life.at).total_seconds()))),
         "longest": duration(life.longest_s),
+        "typical": duration(life.typical_s),
         "limit": duration(life.limit_s),
     }
     alert = alert_kind(now.run, now.details)
-    if life.is_overdue and alert is None:
-        st.warning(t("run.overdue", **facts), icon=":material/hourglass_bottom:")
-    elif not life.is_observed(at):
+    if not life.is_observed(at):
         st.warning(t("run.unobserved", at=when(life.observed_at, "%H:%M:%S")), icon=":material/visibility_off:")
     elif alert is None and not is_slow:
         st.caption(t("run.healthy" if now.rates else "run.healthy_without_steps"))

@@ -33,6 +33,8 @@ def show_alert(run: Run, details: JobDetails) -> None:
     sentence = f"{plain(t.message(alert_message(alert)))} · {when(alert.at)}"
     if alert.is_stall:
         st.error(f"{sentence} \n\n{t('job.hang_help')}", icon=":material/pause_circle:")
+    elif alert.kind is AlertKind.QUIET:
+        st.warning(f"{sentence} \n\n{t('job.quiet_help')}", icon=":material/hourglass_bottom:")
     else:
         st.warning(sentence, icon=":material/restart_alt:")
 
@@ -51,10 +53,12 @@ def watch_of(run: Run) -> Watch | None:
 
 
 def show_alert_badge(run: Run) -> None:
-    """A word beside the state of a run whose job hangs or was restarted, for lists."""
+    """A word beside the state of a run whose job hangs, is unusually quiet or was restarted, for lists."""
     kind = alert_kind(run)
     if kind in (AlertKind.HANG, AlertKind.STALLED):
         st.badge(t("job.hangs"), icon=":material/pause_circle:", color="red")
+    elif kind is AlertKind.QUIET:
+        st.badge(t("job.quiet"), icon=":material/hourglass_bottom:", color="orange")
     elif kind:
         st.badge(t("job.restarted"), icon=":material/restart_alt:", color="orange")
 

@@ -1,0 +1,75 @@
+"""Jobs that fall silent: marked wherever runs are shown, with what their silence is held against."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.liveness.stalls import Pauses, Quiet, Watch
+from aisbench_core.model import Event, Level, RunState
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_watches import WatchLedger
+from aisbench_core.wiring import utc_now
+from tests import records as a
+from tests.console.conftest import OpenPage, texts
+
+
+def observe(ledger: Ledger, run_id: str, *, quiet_s: float, longest_s: float, ago_s: float = 0) -> None:
+    """As a follower stores what it knows of a job's silence; `ago_s`: when it observed the job last."""
+    at = utc_now() - timedelta(seconds=ago_s)
+    quiet = Quiet(at - timedelta(seconds=quiet_s), quiet_s, Pauses(later_s=longest_s), (2.0,) * 9)
+    watch = Watch(at - timedelta(hours=1), 1, at, 100, quiet, quiet, limit_s=3600.0)
+    WatchLedger(ledger).save(run_id, "configuration", watch)
+
+
+def test_a_silent_job_does_not_read_as_healthy(open_page: OpenPage, used: Path) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    run = replace(a.run("silent"), profile="sandbox", state=RunState.RUNNING, job_id="j-1", started_at=a.T0)
+    ledger.add(run, Event("silent", a.T0, "console", Level.INFO, "launched", "somebody"))
+
+    observe(ledger, "silent", quiet_s=363, longest_s=4)
+    quiet = open_page("live", run="silent")
+    observe(ledger, "silent", quiet_s=20, longest_s=4, ago_s=600)
+    unobserved = open_page("live", run="silent")
+
+    assert "No hang or stall detected" not in texts(quiet) + texts(unobserved)
+    assert "far longer than this run was quiet before" in texts(quiet)
+    assert "Longest pause of this run before: 4 s, typical pause: 2 s." in texts(quiet)
+    assert "Not observed since" in texts(unobserved)
+
+
+@pytest.mark.parametrize("page", ["runs", "home", "live"])
+def test_lists_mark_a_job_as_soon_as_its_page_warns(open_page: OpenPage, used: Path, page: str) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    ledger.add(replace(a.run("silent"), state=RunState.RUNNING, job_id="j-1", started_at=a.T0))
+    observe(ledger, "silent", quiet_s=119, longest_s=4)
+    before = texts(open_page(page))
+    observe(ledger, "silent", quiet_s=121, longest_s=4)
+
+    after = texts(open_page(page))
+
+    word = "far longer than this run was quiet before" if page == "live" else "Unusually quiet"
+    assert word not in before
+    assert word in after
+
+
+def test_a_running_job_without_trouble_is_said_to_be_so_and_its_files_are_linked(
+    open_page: OpenPage, used: Path
+) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    run = replace(a.run("lively"), profile="sandbox", state=RunState.RUNNING, job_id="j-1", started_at=a.T0)
+    ledger.add(run, Event("lively", a.T0, "console", Level.INFO, "launched", "somebody"))
+    before = texts(open_page("live", run="lively"))
+    observe(ledger, "lively", quiet_s=20, longest_s=12)
+
+    app = open_page("live", run="lively")
+
+    assert "Not observed yet" in before
+    assert "No hang or stall detected" not in before
+    assert "No hang or stall detected" in texts(app)
+    assert "Longest pause of this run before: 12 s, typical pause: 2 s." in texts(app)
+    assert "A stall is reported after 1 h 0 min of silence." in texts(app)
+    links = "\n".join(link.label for link in app.page_link)
+    assert "log: /sandbox-bench/" in links
+    assert "code: /sandbox-bench/" in links
