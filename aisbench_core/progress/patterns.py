@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import re2
@@ -69,7 +69,8 @@ class Reading:
 
     `epoch`: from 1. A step beside an epoch is one of that epoch, and so are `steps`; without an epoch, of the training
     (`whole` says so where both are known). `epochs_done`: of the training, with a fraction. `throughput`: of the whole
-    job; `card_throughput`: of one card. `batch`: samples of the whole job per step."""
+    job; `card_throughput`: of one card. `batch`: samples of the whole job per step. `style`: which pattern matched;
+    those of one style count alike."""
 
     offset: int
     step: int | None = None
@@ -84,6 +85,7 @@ class Reading:
     batch: float | None = None
     stage: str = ""
     whole: bool = False
+    style: str = field(default="", compare=False)
 
 
 def pattern_problem(pattern: str) -> Hint:
@@ -113,17 +115,19 @@ class ProgressPatterns:
 
     def __init__(self, own: Sequence[str] = ()) -> None:
         """`own`: patterns without a problem."""
-        patterns = [*own, *STYLES.values()]
-        self._patterns = [re2.compile(f"(?m){pattern}".encode(), _OPTIONS) for pattern in patterns]
+        patterns = {**{f"own {number}": pattern for number, pattern in enumerate(own)}, **STYLES}
+        self._patterns = {
+            style: re2.compile(f"(?m){pattern}".encode(), _OPTIONS) for style, pattern in patterns.items()
+        }
 
     def readings(self, text: bytes) -> list[Reading]:
         """Everything that the text says, in its order; where two patterns match the same, the first counts."""
         text = b"\n".join(line[:MAX_LINE] for line in text.replace(b"\r", b"\n").split(b"\n"))
         found: dict[int, Reading] = {reading.offset: reading for reading in reported(text)}
-        for pattern in self._patterns:
+        for style, pattern in self._patterns.items():
             for match in pattern.finditer(text):
                 line = _line_start(text, match.start())
-                if line not in found and (reading := _read(match.groupdict(), line)):
+                if line not in found and (reading := _read(match.groupdict(), line, style)):
                     found[line] = reading
         return [found[line] for line in sorted(found)]
 
@@ -156,7 +160,7 @@ def _of_reporter(line: Mapping[str, Any], offset: int) -> Reading:
     )
 
 
-def _read(groups: Mapping[Any, bytes | None], offset: int) -> Reading | None:
+def _read(groups: Mapping[Any, bytes | None], offset: int, style: str) -> Reading | None:
     """A match as a reading; None if it says nothing, or only what is no number."""
     texts = {_name(name): value.decode("utf-8", "replace") for name, value in groups.items() if value is not None}
     numbers = {name: number for name in _NUMBERS if (number := _number(texts.get(name, ""))) is not None}
@@ -178,6 +182,7 @@ def _read(groups: Mapping[Any, bytes | None], offset: int) -> Reading | None:
         step_s=_above_zero(_step_seconds(numbers)),
         batch=_above_zero(numbers.get("batch")),
         stage=texts.get("stage", "")[:40],
+        style=style,
     )
 
 

@@ -1,8 +1,8 @@
-"""The points of a run's training as a file in its folder, a point a line, and how far its logs are read."""
+"""The points of a run's training as a file in its folder, a point a line, and where reading its logs goes on."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -14,6 +14,19 @@ MAX_POINTS = 2000
 
 _POINT = TypeAdapter(TrainingPoint)
 _OFFSETS = TypeAdapter(dict[int, int])
+
+
+@dataclass(slots=True)
+class ReadSoFar:
+    """How many bytes of each node's log are read, and what they said that later lines depend on: see Tracker."""
+
+    offsets: dict[int, int] = field(default_factory=dict)
+    steps_of_epoch: int | None = None
+    by_reporter: bool = False
+    styles_from_0: frozenset[str] = frozenset()
+
+
+_READ_SO_FAR = TypeAdapter(ReadSoFar)
 
 
 def read_points(file: Path) -> list[TrainingPoint]:
@@ -45,16 +58,20 @@ def add_points(points: Sequence[TrainingPoint], file: Path, stored: int) -> int:
     return len(fewer)
 
 
-def read_offsets(file: Path) -> dict[int, int]:
-    """How many bytes of each node's log are read; none where that is not known."""
-    with suppress(OSError, ValidationError):
-        return _OFFSETS.validate_json(file.read_bytes())
-    return {}
+def read_so_far(file: Path) -> ReadSoFar:
+    """Where reading goes on; at the beginning where that is not known."""
+    with suppress(OSError):
+        content = file.read_bytes()
+        with suppress(ValidationError):
+            return ReadSoFar(_OFFSETS.validate_json(content))  # the file of an earlier version
+        with suppress(ValidationError):
+            return _READ_SO_FAR.validate_json(content)
+    return ReadSoFar()
 
 
-def write_offsets(offsets: Mapping[int, int], file: Path) -> None:
-    """Store them. They are worth no synchronisation: without them a log is read again."""
-    _replace(file, json.dumps(offsets).encode())
+def write_so_far(so_far: ReadSoFar, file: Path) -> None:
+    """Store it. It is worth no synchronisation: without it a log is read again."""
+    _replace(file, _READ_SO_FAR.dump_json(so_far))
 
 
 def _lines(points: Sequence[TrainingPoint]) -> bytes:

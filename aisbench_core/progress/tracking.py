@@ -16,14 +16,16 @@ _EPOCHS = ("epochs", "epoch_size", "num_epochs", "max_epochs", "train_epochs", "
 
 @dataclass(slots=True)
 class Tracker:
-    """What is known of one run's training so far. `batch`: samples of one card per step, None if not known."""
+    """What is known of one run's training so far. `batch`: samples of one card per step, None if not known.
+
+    `styles_from_0`: of lines that call the first epoch 0; others beside them may count from 1."""
 
     spec: RunSpec
     batch: float | None = None
     last: TrainingPoint | None = None
     steps_of_epoch: int | None = None
     by_reporter: bool = False
-    counts_from_0: bool = False
+    styles_from_0: frozenset[str] = frozenset()
 
     def add(self, readings: Sequence[Reading], since: datetime, until: datetime) -> list[TrainingPoint]:
         """The points of readings that were written between two times, in their order."""
@@ -33,9 +35,8 @@ class Tracker:
             readings = [reading for reading in readings if reading.whole]
         if not readings:
             return points
-        self.counts_from_0 = self.counts_from_0 or any(reading.epoch == 0 for reading in readings)
-        if self.counts_from_0 and not self.by_reporter:
-            readings = [_from_1(reading) for reading in readings]
+        self.styles_from_0 |= {reading.style for reading in readings if reading.epoch == 0 and not reading.whole}
+        readings = [_from_1(reading) if reading.style in self.styles_from_0 else reading for reading in readings]
         size = max(1, -(-len(readings) // MAX_POINTS))
         for start in range(0, len(readings), size):
             part = readings[start : start + size]

@@ -10,7 +10,7 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Mode, Progress, Run, RunState, TrainingPoint
 from aisbench_core.progress.patterns import ProgressPatterns, Reading
-from aisbench_core.progress.points import add_points, read_offsets, read_points, write_offsets
+from aisbench_core.progress.points import ReadSoFar, add_points, read_points, read_so_far, write_so_far
 from aisbench_core.progress.tracking import Tracker, batch_of
 from aisbench_core.running.run_paths import RunFolder
 
@@ -45,7 +45,9 @@ class ProgressWatch:
         if points:
             watched.stored = add_points(points, folder.progress, watched.stored)
         if watched.offsets != before:
-            write_offsets(watched.offsets, folder.progress_offsets)
+            tracker = watched.tracker
+            said = tracker.steps_of_epoch, tracker.by_reporter, tracker.styles_from_0
+            write_so_far(ReadSoFar(watched.offsets, *said), folder.progress_offsets)
         return _progress(run, points[-1]) if points else None
 
     def forget(self, run_id: str) -> None:
@@ -60,10 +62,10 @@ class ProgressWatch:
             patterns, batch = self._manifest(run)
             points = read_points(folder.progress)
             since = points[-1].at if points else run.started_at or run.created_at
-            tracker = Tracker(run.spec, batch, points[-1] if points else None)
-            watched = _WatchedLog(
-                tracker, patterns, read_offsets(folder.progress_offsets), min(since, now), len(points)
-            )
+            so_far = read_so_far(folder.progress_offsets)
+            said = so_far.steps_of_epoch, so_far.by_reporter, so_far.styles_from_0
+            tracker = Tracker(run.spec, batch, points[-1] if points else None, *said)
+            watched = _WatchedLog(tracker, patterns, so_far.offsets, min(since, now), len(points))
             with self._guard:
                 self._watched[run.run_id] = watched
         return watched

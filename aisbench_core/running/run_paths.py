@@ -30,7 +30,7 @@ class RunFolder:
         self.metrics = path / "metrics.jsonl"  # a sample a line
         self.cards = path / "cards.jsonl"  # a sample of a card a line, measured inside the job
         self.progress = path / "progress.jsonl"  # what the log said of the training, a point a line
-        self.progress_offsets = path / "progress.json"  # how many bytes of each node's log are read for it
+        self.progress_offsets = path / "progress.json"  # where reading each node's log for it goes on
         self.events = path / "events.jsonl"  # an event a line, of the console and the cloud
         self.job = path / "job.json"  # what the platform says about the job: events, stages, tasks, attempts
         self.ascend_fd = path / "ascend-fd.json"  # what ascend-fd found in the logs of a failed run

@@ -108,6 +108,41 @@ def test_every_line_is_read_once_also_by_the_next_process(run: Run, folder: RunF
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "step", "epoch"),
+    [
+        (
+            "Epoch 0: 100%|###| 100/100 [00:03<00:00, 9.40it/s]\n",
+            "Epoch 4:  50%|###| 50/100 [00:03<00:03, 9.40it/s]\n",
+            450,
+            5,
+        ),
+        ('aisbench: progress {"step": 7, "of": 10}\n', "Epoch: [4][ 50/100]\tTime 0.5\n", 7, None),
+    ],
+)
+def test_the_next_process_reads_lines_as_the_one_before_would_have(
+    run: Run, folder: RunFolder, before: str, after: str, step: int, epoch: int | None
+) -> None:
+    grow(folder, before)
+    watch().update(run, folder, a.T0 + timedelta(minutes=1))
+    grow(folder, after)
+    watch().update(run, folder, a.T0 + timedelta(minutes=2))
+
+    last = read_points(folder.progress)[-1]
+
+    assert (last.step, last.epoch) == (step, epoch)
+
+
+def test_where_an_earlier_version_stopped_reading_this_one_goes_on(run: Run, folder: RunFolder) -> None:
+    grow(folder, "iteration 2/ 10 |\n")
+    folder.progress_offsets.write_text('{"0": 18}')
+    grow(folder, "iteration 3/ 10 |\n")
+
+    watch().update(run, folder, a.T0 + timedelta(minutes=1))
+
+    assert [point.step for point in read_points(folder.progress)] == [3]
+
+
 def test_a_log_that_was_begun_anew_is_read_from_its_beginning(run: Run, folder: RunFolder) -> None:
     watching = watch()
     grow(folder, "iteration 7/ 10 |\n" * 3)

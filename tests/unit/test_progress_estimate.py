@@ -130,6 +130,19 @@ def test_a_training_that_calls_its_first_epoch_0_begins_at_its_first_step() -> N
     assert (last.step, last.epoch, last.share) == (350, 4, 0.35)
 
 
+def test_styles_that_count_from_0_and_from_1_in_one_log_agree() -> None:
+    """A bar of PyTorch Lightning beside the script's own lines and torchvision's."""
+    bar = "Epoch 0: 100%|#####     | 100/100 [00:03<00:00, 9.40it/s]\n"
+    lines = {
+        "epoch 3/10 loss 0.5\n": 3,
+        "Epoch: [2][ 50/100]\tTime 0.5\tLoss 2.5\n": 3,
+        "Epoch 2:  50%|#####     | 50/100 [00:03<00:03, 9.40it/s]\n": 3,
+    }
+
+    for line, epoch in lines.items():
+        assert track(bar + line, parameters={"epochs": 10})[-1].epoch == epoch, line
+
+
 HOSTILE = [
     "epoch: 0 step: -5, loss is -1e400",
     "epoch -3/4 loss 1.0",
