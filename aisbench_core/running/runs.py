@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -63,11 +63,14 @@ Store = Callable[[Run, Event], Run]
 class Launches:
     """Folders of runs that are being launched: a launch that fails or is killed leaves no folder behind.
 
-    A folder is marked as unfinished until its run is in the ledger; `is_run`: whether a run's id is in there."""
+    A folder is marked as unfinished until its run is in the ledger; `is_run`: whether a run's id is in there.
+    `left`: markers of this process whose folders could not be deleted yet, for instance because a full disk closes the
+    ledger, too."""
 
     markers: Path
     folders: RunFolders
     is_run: Callable[[str], bool]
+    left: set[Path] = field(default_factory=set, compare=False)
 
     @contextmanager
     def unfinished(self, run_id: str) -> Iterator[None]:
@@ -82,13 +85,14 @@ class Launches:
             self._end(marker, run_id)
 
     def clear(self) -> None:
-        """Delete the folders of killed launches, unless the data folder is read-only."""
+        """Delete what killed and refused launches left, unless the data folder is read-only."""
         if is_read_only(self.markers):
             return
-        for marker in abandoned(self.markers):
+        for marker in {*abandoned(self.markers), *self.left}:
             self._end(marker, marker.name.split(".")[1])
 
     def _end(self, marker: Path, run_id: str) -> None:
+        self.left.add(marker)
         if not self.is_run(run_id):
             shutil.rmtree(self.folders.path(run_id).path, ignore_errors=True)
             try:
@@ -96,6 +100,7 @@ class Launches:
             except AisbenchError:  # the next launch tries again
                 return
         marker.unlink(missing_ok=True)
+        self.left.discard(marker)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import pytest
 
 from aisbench_core.data_folder import open_paths
 from aisbench_core.errors import DiskError
+from aisbench_core.messages import Message
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.runs import Launches
 from aisbench_core.settings import Settings
@@ -252,3 +253,23 @@ def test_what_a_killed_launch_left_goes_with_the_next_one_unless_it_became_a_run
     assert folder.exists() is is_run
     assert json.loads((tmp_path / "data/runs" / after.run_id / "launch.json").read_text("utf-8"))
     assert not list((tmp_path / "data/launching").glob(".*"))
+
+
+def test_a_refused_launch_goes_with_the_next_one_if_the_ledger_could_not_be_read(tmp_path: Path) -> None:
+    answers = iter([None, False, True])
+
+    def is_run(_: str) -> bool:
+        if (answer := next(answers)) is None:
+            raise DiskError(Message("the disk is full"))
+        return answer
+
+    launches = Launches(tmp_path / "launching", RunFolders(tmp_path / "runs"), is_run)
+    with pytest.raises(DiskError), launches.unfinished("refused"):
+        (tmp_path / "runs/refused").mkdir(parents=True)
+    assert (tmp_path / "runs/refused").exists()
+
+    with launches.unfinished("run"):
+        (tmp_path / "runs/run").mkdir(parents=True)
+
+    assert [folder.name for folder in (tmp_path / "runs").iterdir()] == ["run"]
+    assert not list((tmp_path / "launching").glob(".*"))

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import Run, RunState
+from aisbench_core.model import LINE, Run, RunState
 from tests.flow.following import Bench, bench_on
 from tests.flow.trouble import IMPATIENT
 from tests.sandbox_process import SandboxProcess
@@ -58,11 +58,9 @@ def main() -> None:
     data_dir.mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(data_dir)], check=True)
     bench = bench_on(SandboxProcess(sandbox_dir), data_dir, **IMPATIENT)
-    states = [None, *list(RunState)[: list(RunState).index(RunState.COLLECTING) + 1]]
+    states = [None, *LINE[: LINE.index(RunState.COLLECTING) + 1]]
     ended = []
     for state in states * rounds:
-        if state is RunState.STOPPING:
-            continue
         run, refused = walk(bench, state)
         recorded = bench.core.warehouse.run(run.run_id) is not None
         ended.append([str(state or "before the launch"), run.job_name, str(run.state), run.detail, recorded, refused])
