@@ -177,7 +177,7 @@ class Core:
         are_all_here = folders.are_published or not settings.has_team_ledger
         comparing = SealComparing(ledger, folders, self._rehearses, are_all_here)
         self.storage = Storage(settings, warehouse, self.files, plans, seals, comparing)
-        self.backups = Backups(settings, ledger, warehouse, clock)
+        self.backups = Backups(settings, ledger, warehouse, comparing, clock)
         self.ledger_copies = LedgerCopies(settings, clock)
         self.folder_publishing = FolderPublishing(folders)
         self.rulesets = Rulesets(settings.rulesets_dir)

@@ -24,7 +24,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "re2": frozenset({"aisbench_core/progress/patterns.py"}),
     "filelock": frozenset(
         {
-            "aisbench_core/importing/saving.py",
+            "aisbench_core/importing/turn.py",
             "aisbench_core/running/publishing/cache.py",
             "aisbench_core/running/stores/leases.py",
             "aisbench_sandbox/server.py",
@@ -207,9 +207,9 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.preflight.fixes", "aisbench_core.running", *BELOW),
     ),
     "aisbench_core/backups": (
-        *("aisbench_core.accounts", "aisbench_core.backups", "aisbench_core.warehouse"),
-        *(f"aisbench_core.running.{name}" for name in ("ledger", "ledger_file", "ledger_schema", "stores")),
-        *BELOW,
+        *(f"aisbench_core.{name}" for name in ("accounts", "backups", "importing.turn", "rulesets", "seals")),
+        *(f"aisbench_core.running.{name}" for name in ("ledger", "ledger_file", "ledger_schema", "run_files")),
+        *("aisbench_core.running.stores", "aisbench_core.warehouse", *BELOW),
     ),
     "aisbench_core/cleaning": (
         *("aisbench_core.cleaning", "aisbench_core.cloud.ports", "aisbench_core.results", "aisbench_core.running"),

@@ -1,14 +1,16 @@
 """Writes a backup: one archive with everything that cannot be computed again, taken while runs are followed.
 
-The order makes it consistent. The ledger is copied first: what it calls recorded is in the warehouse and in the run
-folders, which are copied after it; what was recorded meanwhile, the follower of the restored folder records again."""
+Run folders, the warehouse and the ledger are copied one after the other. Folders that were written meanwhile are
+archived again, until they are as the ledger's copy says, and stored in the warehouse's copy."""
 
 import io
 import os
 import tarfile
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_in
 from datetime import datetime
 from pathlib import Path
 
@@ -17,19 +19,26 @@ from aisbench_core.accounts.audit import newest_entry
 from aisbench_core.accounts.audit_heads import AuditHead
 from aisbench_core.backups.manifest import MANIFEST, BackupManifest
 from aisbench_core.changes import log_change
-from aisbench_core.errors import ConfigError, full_disks_named
+from aisbench_core.errors import ConfigError, ResultError, full_disks_named
+from aisbench_core.importing.turn import import_turn
 from aisbench_core.messages import Message
-from aisbench_core.model import Actor, Clock
-from aisbench_core.private_files import FILE_MODE, draft_of, sync
+from aisbench_core.model import Actor, Clock, RunRecord
+from aisbench_core.private_files import FILE_MODE, draft_of, is_read_only, sync
+from aisbench_core.rulesets.ruleset import Rulesets
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_file import copy_database
+from aisbench_core.running.run_files import read_own_record
+from aisbench_core.seals.comparing import Recording, SealComparing
+from aisbench_core.seals.ledger import Writing, read_writings, recorded_runs, written_since
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 
 # What others write anew, belongs to a running process, or is a region that is only played.
 # The noted heads may be newer than the ledger's copy: the manifest has the head of that.
 _EXCLUDED = frozenset({"sandbox", "uploads", "README.md", "audit-heads.json"})
-_EXCLUDED_SUFFIXES = (".lock", ".new")
+_DRAFT_SUFFIXES = (".new", ".new.wal")
+
+WAREHOUSE = "warehouse.duckdb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,7 @@ class Backups:
     settings: Settings
     ledger: Ledger
     warehouse: Warehouse
+    comparing: SealComparing
     clock: Clock
 
     @permitted
@@ -70,47 +80,96 @@ class Backups:
             )
 
     def _write(self, draft: Path) -> BackupManifest:
-        now, runs = self.clock(), 0
+        now = self.clock()
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
         with os.fdopen(handle, "wb") as out:
             with (
                 tarfile.open(fileobj=out, mode="w:gz", compresslevel=1) as archive,
                 tempfile.TemporaryDirectory(prefix="aisbench-backup-", dir=draft.parent) as name,
             ):
-                head = None
-                for file in self._databases(Path(name)):
-                    archive.add(file, file.name)
-                    if file.name == self.settings.ledger_path.name:
-                        head = _head_of(Ledger(file))
-                if self.settings.has_team_ledger:
-                    head = _head_of(self.ledger)
-                for file in self._files():
-                    runs += _add(archive, file, self.settings.data_dir)
-                whole = not self.settings.has_team_warehouse
+                contents = _DataArchive(archive, self.settings.data_dir)
+                self._add_all(contents, Path(name))
+                copy = Path(name, self.settings.ledger_path.name)
                 manifest = BackupManifest(
                     created_at=now,
-                    runs=runs,
-                    with_warehouse=whole,
+                    runs=len(contents.recorded),
+                    with_warehouse=not self.settings.has_team_warehouse,
                     with_ledger=not self.settings.has_team_ledger,
-                    audit=head,
+                    audit=_head_of(self.ledger if self.settings.has_team_ledger else Ledger(copy)),
+                    rewritten=contents.rewritten,
                 )
-                _add_text(archive, MANIFEST, manifest.model_dump_json(), now)
+                _add_text(archive, MANIFEST, manifest.model_dump_json(exclude_defaults=True), now)
             out.flush()
             os.fsync(out.fileno())
         return manifest
 
-    def _databases(self, folder: Path) -> Iterator[Path]:
-        """Copies of the ledger, of other SQLite files and of the warehouse's file, each of one moment."""
+    def _add_all(self, contents: "_DataArchive", copies: Path) -> None:
+        """Add everything; databases are copied to a folder first, each as it is at one moment."""
         ledger = self.settings.ledger_path
-        others = sorted(self.settings.data_dir.glob("*.sqlite3"))
-        for database in (ledger, *(file for file in others if file != ledger)):
+        has_ledger = ledger.exists() and not self.settings.has_team_ledger
+        before = _writings(self.ledger) if has_ledger else {}
+        for database in sorted(self.settings.data_dir.glob("*.sqlite3")):
             # A file of the time before the team's ledger is no part of it any more.
-            if database.exists() and not (database == ledger and self.settings.has_team_ledger):
-                copy_database(database, folder / database.name)
-                yield folder / database.name
+            if database != ledger:
+                copy_database(database, copies / database.name)
+                contents.archive.add(copies / database.name, database.name)
+        for file in self._files():
+            contents.add(file)
+        warehouse = None
         if not self.settings.has_team_warehouse:
-            self.warehouse.move_to(Warehouse(folder / "warehouse.duckdb"), lambda _done, _total: None)
-            yield from sorted(folder.glob("warehouse.duckdb*"))  # with its log, which holds what came last
+            rulesets = Rulesets(self.settings.rulesets_dir)
+            warehouse = Warehouse(copies / WAREHOUSE, rulesets=rulesets, ruleset_id=self.settings.ruleset)
+            self.warehouse.move_to(warehouse, lambda _done, _total: None)
+        if has_ledger:
+            self._settle(contents, copies / ledger.name, before, warehouse)
+            contents.archive.add(copies / ledger.name, ledger.name)
+        for file in sorted(copies.glob(f"{WAREHOUSE}*")):  # with its log, which holds what came last
+            contents.archive.add(file, file.name)
+
+    def _settle(
+        self, contents: "_DataArchive", copy: Path, before: Mapping[str, Writing], warehouse: Warehouse | None
+    ) -> None:
+        """Copy the ledger, and add the folders again that were written since `before`, until none was meanwhile.
+
+        Each writer states in the ledger what it is about to write, which nobody can in the last round."""
+        folders = self.comparing.folders
+        for is_last in (False, False, True):
+            with self._no_imports(), self.ledger.transaction() if is_last else nullcontext():
+                copy_database(self.settings.ledger_path, copy)
+                now = _writings(Ledger(copy))
+                for run_id in sorted(written_since(before, now)):
+                    contents.add_again(folders.path(run_id).path)
+                if warehouse:
+                    self._store_again(contents.rewritten, Ledger(copy), warehouse)
+            if now == before or is_read_only(self.settings.data_dir):
+                return
+            before = now
+
+    def _store_again(self, run_ids: Collection[str], ledger: Ledger, warehouse: Warehouse) -> None:
+        """Let the warehouse's copy say of these runs, and of sealed ones that it lacks, what their folders say."""
+        with ledger.connection() as con:
+            recorded = recorded_runs(con)
+        here = [run_id for run_id, is_gone in recorded.items() if not is_gone]
+        missing = set(here) - warehouse.recorded(here)
+        warehouse.record_many(self._believed([run_id for run_id in here if run_id in {*run_ids, *missing}], ledger))
+        gone = warehouse.runs_of([run_id for run_id in run_ids if recorded.get(run_id)])
+        for at in sorted({row.imported_at for row in gone.values() if row.imported_at}):
+            warehouse.imports.forget(at, keep_remarks=False)
+
+    def _believed(self, run_ids: Iterable[str], ledger: Ledger) -> Iterator[RunRecord]:
+        """The records in these folders that are as the ledger says."""
+        with replace_in(self.comparing, ledger=ledger).opened() as sealed:
+            for run_id in run_ids:
+                with suppress(ResultError):
+                    record = read_own_record(self.comparing.folders.path(run_id))
+                    comparison = sealed.compare(record, whole=False)
+                    if comparison.recording is Recording.SEALED and comparison.error is None:
+                        yield record
+
+    def _no_imports(self) -> AbstractContextManager[None]:
+        """While nobody imports on this machine."""
+        data_dir = self.settings.data_dir
+        return nullcontext() if is_read_only(data_dir) else import_turn(data_dir)
 
     def _files(self) -> Iterator[Path]:
         """Everything else in the data folder."""
@@ -119,13 +178,52 @@ class Backups:
                 yield from _below(entry)
 
 
+@dataclass(frozen=True, slots=True)
+class _DataArchive:
+    """What was added to an archive of a data folder. `recorded`: run folders with a record; `rewritten`: the files of
+    those that were added again."""
+
+    archive: tarfile.TarFile
+    data_dir: Path
+    recorded: set[Path] = field(default_factory=set)
+    rewritten: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def add(self, file: Path) -> bool:
+        """Add a file as it is now; False if it was removed meanwhile."""
+        try:
+            source = file.open("rb")
+        except FileNotFoundError:
+            return False
+        with source:
+            info = self.archive.gettarinfo(arcname=file.relative_to(self.data_dir).as_posix(), fileobj=source)
+            info.uid = info.gid = 0
+            info.uname = info.gname = ""
+            # A log may grow meanwhile: only what it had when it was opened is read.
+            self.archive.addfile(info, source)
+        if file.name == "record.json":
+            self.recorded.add(file.parent)
+        return True
+
+    def add_again(self, folder: Path) -> None:
+        """Add a run's folder, which replaces what was added of it before."""
+        self.recorded.discard(folder)
+        files = [file for file in _below(folder) if self.add(file)]
+        self.rewritten[folder.name] = tuple(file.relative_to(folder).as_posix() for file in files)
+
+
+def _writings(ledger: Ledger) -> dict[str, Writing]:
+    with ledger.connection() as con:
+        return read_writings(con)
+
+
 def _head_of(ledger: Ledger) -> AuditHead | None:
     with ledger.connection() as con:
         return newest_entry(con)
 
 
 def _below(entry: Path) -> Iterator[Path]:
-    if entry.is_symlink():  # of a person; what it leads to is not ours
+    # A link is of a person, and what it leads to is not ours.
+    if entry.is_symlink() or (entry.name.startswith(".") and entry.name.endswith(_DRAFT_SUFFIXES)):
         return
     if entry.is_file():
         yield entry
@@ -136,23 +234,8 @@ def _below(entry: Path) -> Iterator[Path]:
 
 def _is_excluded(entry: Path) -> bool:
     name = entry.name
-    is_database = name.startswith("warehouse.duckdb") or ".sqlite3" in name
-    return is_database or name in _EXCLUDED or name.endswith(_EXCLUDED_SUFFIXES) or name.startswith("console.log")
-
-
-def _add(archive: tarfile.TarFile, file: Path, folder: Path) -> bool:
-    """Add a file as it is now; returns whether it is a run's record. One that was removed meanwhile is left out."""
-    try:
-        source = file.open("rb")
-    except FileNotFoundError:
-        return False
-    with source:
-        info = archive.gettarinfo(arcname=file.relative_to(folder).as_posix(), fileobj=source)
-        info.uid = info.gid = 0
-        info.uname = info.gname = ""
-        # A log may grow meanwhile: only what it had when it was opened is read.
-        archive.addfile(info, source)
-    return file.name == "record.json"
+    is_database = name.startswith(WAREHOUSE) or ".sqlite3" in name
+    return is_database or name in _EXCLUDED or name.endswith(".lock") or name.startswith("console.log")
 
 
 def _add_text(archive: tarfile.TarFile, name: str, text: str, at: datetime) -> None:

@@ -5,6 +5,7 @@ import shutil
 import tarfile
 import tempfile
 import zlib
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -103,6 +104,7 @@ def _unpacked(backup: Path, folder: Path) -> BackupManifest:
         manifest = folder / MANIFEST
         found = BackupManifest.model_validate_json(manifest.read_bytes())
         manifest.unlink()
+        _remove_older(folder / "runs", found.rewritten)
     except (tarfile.TarError, EOFError, zlib.error, ValidationError) as error:
         raise _no_backup(backup, verbatim(str(error).splitlines()[0])) from error
     except FileNotFoundError as error:
@@ -121,11 +123,23 @@ def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path, bac
         raise _no_backup(backup, Message("it holds {name}, which is not a file of a data folder", name=member.name))
     target = folder / path
     make_private_folder(target.parent)
+    target.unlink(missing_ok=True)  # an older one, of a folder that changed while the backup was taken
     with source, os.fdopen(open_private(target, os.O_WRONLY | os.O_EXCL), "wb") as out:
         shutil.copyfileobj(source, out)
         out.flush()
         os.fsync(out.fileno())
     os.utime(target, (member.mtime, member.mtime))
+
+
+def _remove_older(runs: Path, rewritten: Mapping[str, Collection[str]]) -> None:
+    """Remove files that a run no longer had when its folder was archived again."""
+    for run_id, names in rewritten.items():
+        folder = runs / Path(run_id).name
+        for file in [file for file in folder.rglob("*") if file.is_file()]:
+            if file.relative_to(folder).as_posix() not in names:
+                file.unlink()
+        if not names:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _no_backup(backup: Path, why: Message) -> ConfigError:

@@ -7,21 +7,16 @@ import re
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from itertools import islice
-from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from aisbench_core.errors import ResultError, WarehouseBusy
+from aisbench_core.errors import ResultError
 from aisbench_core.importing.choices import Saved
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.importing.records import id_prefix, run_id_of
-from aisbench_core.messages import Message
+from aisbench_core.importing.turn import import_turn
 from aisbench_core.model import Actor, RunRecord
-from aisbench_core.private_files import file_mode
 from aisbench_core.results.record import read_outline, read_stated, write_record, write_stated
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import RECORD_FILES, STATED_FILES
@@ -50,8 +45,6 @@ def no_progress(_: int) -> None:
     """For callers that show no progress."""
 
 
-LOCK = "import.lock"
-TURN_S = 60.0  # to wait for the chunk of another import
 OUR_RUN = re.compile(r"r\d{8}-\d{6}-[a-z0-9]{6}")  # a run id, which is part of the job's name and of its directories
 
 
@@ -127,7 +120,7 @@ def save(
     done = corrected = 0
     remaining = iter(results)
     while chunk := list(islice(remaining, CHUNK)):
-        with _turn(folders.folders.runs_dir):
+        with import_turn(folders.folders.runs_dir.parent):
             existing.load(chunk)
             for result in () if replace else chunk:
                 run_id = existing.corrected_by(result)
@@ -144,20 +137,9 @@ def save_records(records: Sequence[RunRecord], warehouse: Warehouse, folders: Se
     """Store records that no file contains; returns the ids of those that were not stored yet."""
     new = []
     for start in range(0, len(records), CHUNK):
-        with _turn(folders.folders.runs_dir):
+        with import_turn(folders.folders.runs_dir.parent):
             new += _stored(records[start : start + CHUNK], warehouse, folders, replace=False)
     return new
-
-
-@contextmanager
-def _turn(runs_dir: Path) -> Iterator[None]:
-    """Serializes imports on this machine per chunk, so that two of the same file store each result once."""
-    try:
-        with FileLock(runs_dir.parent / LOCK, timeout=TURN_S, mode=file_mode(runs_dir.parent)):
-            yield
-    except Timeout as error:
-        message = Message("another import has been storing results for {seconds:.0f} s", seconds=TURN_S)
-        raise WarehouseBusy(message, Message("try again")) from error
 
 
 def _own_run_ids(result: ParsedResult) -> list[str]:

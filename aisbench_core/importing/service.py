@@ -36,6 +36,7 @@ from aisbench_core.importing.readers.results import (
 )
 from aisbench_core.importing.records import Catalogue
 from aisbench_core.importing.sizes import require_size, sizes_below
+from aisbench_core.importing.turn import import_turn
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, RunRecord
 from aisbench_core.private_files import require_writable, write_whole
@@ -273,7 +274,7 @@ class ResultImport:
         log_change(actor, f"undo of import {one.at:%Y-%m-%d %H:%M:%S %Z}")
         run_ids, removed = self._warehouse.imports.run_ids(one.at), []
         # Folders first: after an interruption the import is still listed, and can be undone again.
-        with full_disks_named():
+        with import_turn(self._settings.data_dir), full_disks_named():
             for run_id in run_ids:
                 folder = self._folders.path(run_id)
                 if folder.launch.exists() or self._folders.has(folder.path.name, folder.launch.name):
@@ -282,7 +283,7 @@ class ResultImport:
                     shutil.rmtree(folder.path)
                 self._folders.remove_run(folder.path.name)
                 removed.append(run_id)
-        self._seals.remove_folders(removed, actor)
+            self._seals.remove_folders(removed, actor)
         forget_runs(self._settings.merged_dir, run_ids)
         return self._warehouse.imports.forget(one.at, keep_remarks=keep_remarks)
 

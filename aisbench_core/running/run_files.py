@@ -194,7 +194,7 @@ class RunFiles:
             if path.parent.name in damaged_runs:
                 continue
             try:
-                yield _own_record(RunFolder(path.parent))
+                yield read_own_record(RunFolder(path.parent))
             except ResultError as error:
                 if unread is None:
                     raise
@@ -239,7 +239,8 @@ def _record(folder: RunFolder) -> RunRecord:
     )
 
 
-def _own_record(folder: RunFolder) -> RunRecord:
+def read_own_record(folder: RunFolder) -> RunRecord:
+    """The record in a folder, which must be of the run that the folder is named after. Raises ResultError."""
     record = _record(folder)
     if record.run.run_id != folder.path.name:
         message = Message("{file} is of run {run_id}", file=inside(folder.record), run_id=record.run.run_id)

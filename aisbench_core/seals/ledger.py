@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from aisbench_core.model import Run
+from aisbench_core.model import ACTIVE, Run
 from aisbench_core.running.ledger import as_text, as_time, run_of
 from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import replace_row
@@ -83,6 +83,29 @@ def store_seal(con: LedgerConnection, seal: Seal) -> None:
         "gone_by": seal.gone_by,
     }
     replace_row(con, "seals", "run_id", row)
+
+
+Writing = tuple[bool, int, str]
+"""What tells whether a run's folder was written: whether the run has ended, its seal's entry, what is being changed."""
+
+
+def read_writings(con: LedgerConnection) -> dict[str, Writing]:
+    """What the ledger says of the writing of each run's folder."""
+    ended = {row["run_id"]: row["state"] not in ACTIVE for row in con.execute("select run_id, state from runs")}
+    rows = con.execute("select run_id, entry, changing from seals")
+    seals = {row["run_id"]: (row["entry"], row["changing"]) for row in rows}
+    return {run_id: (ended.get(run_id, True), *seals.get(run_id, (0, ""))) for run_id in ended | seals}
+
+
+def written_since(before: Mapping[str, Writing], now: Mapping[str, Writing]) -> set[str]:
+    """Runs whose folders were written since, or are being written."""
+    return {run_id for run_id in before.keys() | now if before.get(run_id) != now.get(run_id) or any(now[run_id][2:])}
+
+
+def recorded_runs(con: LedgerConnection) -> dict[str, bool]:
+    """Whether the folder of each recorded run was removed by this console."""
+    rows = con.execute("select run_id, gone_at from seals where is_recorded = 1")
+    return {row["run_id"]: row["gone_at"] is not None for row in rows}
 
 
 def newest_statements(con: LedgerConnection) -> Mapping[str, tuple[int, str]]:

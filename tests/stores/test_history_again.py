@@ -9,7 +9,7 @@ import pytest
 from filelock import FileLock
 
 from aisbench_core.errors import WarehouseBusy
-from aisbench_core.importing import saving
+from aisbench_core.importing import turn
 from aisbench_core.importing.choices import Choices
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.settings import Settings
@@ -88,7 +88,7 @@ def test_of_two_imports_of_a_file_at_once_one_finds_it_new(core: Core) -> None:
 
 
 def test_an_import_that_holds_its_turn_too_long_is_named(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saving, "TURN_S", 0.01)
+    monkeypatch.setattr(turn, "TURN_S", 0.01)
 
-    with FileLock(core.settings.data_dir / saving.LOCK), pytest.raises(WarehouseBusy, match="another import"):
+    with FileLock(core.settings.data_dir / turn.LOCK), pytest.raises(WarehouseBusy, match="another import"):
         core.imports.save([found()], Choices(), named(WHO))
