@@ -11,7 +11,7 @@ from pathlib import Path
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.errors import AisbenchError, CloudNotFound
 from aisbench_core.messages import Hint, Message, message_of
-from aisbench_core.model import Clock
+from aisbench_core.model import Clock, HeldSchedule
 from aisbench_core.private_files import is_read_only
 from aisbench_core.running.following.beats import Beats, SharedBeat
 from aisbench_core.running.ledger import Beat, Ledger
@@ -46,7 +46,7 @@ class Health:
     """The outcome of all checks. `ledger_error`: why neither the follower nor the number of runs is known.
 
     `shared`: the followers that share the profiles; none where one follows everything.
-    `read_only`: nothing can be stored in the data folder."""
+    `read_only`: nothing can be stored in the data folder. `held`: the schedules that launch nothing, and why."""
 
     services: tuple[ServiceHealth, ...]
     followed: Beat | None
@@ -54,6 +54,7 @@ class Health:
     read_only: bool
     ledger_error: AisbenchError | None = None
     shared: tuple[SharedBeat, ...] = ()
+    held: tuple[HeldSchedule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +62,13 @@ class HealthChecks:
     """Checks of this console and of the regions that it uses.
 
     `check_folders` writes, reads and deletes an object where run folders are published. `check_warehouse` asks the
-    catalogue of a team's warehouse."""
+    catalogue of a team's warehouse. `held`: the schedules that launch nothing."""
 
     settings: Settings
     connect: Connect
     ledger: Ledger
     clock: Clock
+    held: Callable[[], Sequence[HeldSchedule]]
     check_folders: Callable[[], object] | None = None
     check_warehouse: Callable[[], object] | None = None
 
@@ -78,7 +80,7 @@ class HealthChecks:
             shared = tuple(self.shared())
             sizes = self.sizes(self.ledger.count())
             services = (*services, *self._clocks(shared))
-            return Health(services, self.ledger.last_beat(), sizes, read_only, shared=shared)
+            return Health(services, self.ledger.last_beat(), sizes, read_only, None, shared, tuple(self.held()))
         except AisbenchError as error:
             return Health(services, None, self.sizes(), read_only, error)
 

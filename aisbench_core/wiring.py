@@ -116,7 +116,6 @@ class Core:
         check_folders = folders.check if folders.are_published else None
         check_warehouse = warehouse.revision if settings.has_team_warehouse else None
         seals = Seals(ledger, folders, self.audit, clock)
-        self.health = HealthChecks(settings, interactive, ledger, clock, check_folders, check_warehouse)
         self.doctor = Doctor(
             settings,
             interactive,
@@ -163,6 +162,8 @@ class Core:
         )  # fmt: skip
         schedules = ScheduleLedger(ledger)
         self.schedules = ScheduleService(schedules, self.series, self.tokens, clock)
+        held = self.schedules.held
+        self.health = HealthChecks(settings, interactive, ledger, clock, held, check_folders, check_warehouse)
         self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, run_folders(settings, ledger, connect),

@@ -65,6 +65,8 @@ def profiles(as_json: bool) -> None:
 def health(profile: str, as_json: bool) -> None:
     """Show whether the cloud answers, which process follows the runs, and how much is stored.
 
+    Schedules that are held are listed with what to do about it.
+
     Exits with 3 if a service does not answer or reports an error, and with 1 if the ledger cannot be read.
     """
     core = open_core(writing=False)
@@ -81,13 +83,14 @@ def health(profile: str, as_json: bool) -> None:
         *((name, f"{address}  {state}".strip()) for name, address, state in services),
         ("followed", f"{beat.who}, last seen {display.local_time(beat.at)}" if beat else nobody),
         *(("follower", f"{one.beat.who}: {', '.join(one.profiles) or 'no active runs'}") for one in health.shared),
+        *((f"schedule {one.name}", f"held: {one.why}") for one in health.held),
         ("ledger", formats.size(sizes.ledger)),
         ("warehouse", formats.size(sizes.warehouse)),
         ("runs", "unknown" if sizes.runs is None else f"{sizes.runs:,}"),
         ("disk", f"{formats.size(sizes.disk_free)} free"),
         ("data folder", "read-only: nothing can be launched, imported or changed" if health.read_only else ""),
     )
-    answer = display.pick(health, "services", "followed", "shared", "sizes", "read_only")
+    answer = display.pick(health, "services", "followed", "shared", "held", "sizes", "read_only")
     display.result({"keys": keys, **answer}, as_json, lambda: text)
     if health.ledger_error:
         raise health.ledger_error  # printed last, after what still works

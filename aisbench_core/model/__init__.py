@@ -91,7 +91,7 @@ from aisbench_core.model.run import (
     WayIn,
     local_actor,
 )
-from aisbench_core.model.schedule import Schedule, Timing
+from aisbench_core.model.schedule import HeldSchedule, Schedule, Timing
 from aisbench_core.model.search import Objective, ParameterSearch, Range, Sampler
 from aisbench_core.model.series import LOST, MOST_CELLS, Attempt, CellState, Series, SeriesPlan, SeriesRow, SeriesState
 from aisbench_core.model.spec import (
@@ -183,6 +183,7 @@ __all__ = [
     "Flavor",
     "Frozen",
     "Grant",
+    "HeldSchedule",
     "ImageName",
     "ImageVersion",
     "Imported",

@@ -56,3 +56,11 @@ class Schedule:
     def event_id(self) -> str:
         """What its events are stored under, beside those of runs and series."""
         return f"schedule:{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSchedule:
+    """A schedule that launches nothing, and why, with what to do about it."""
+
+    name: str
+    why: Message

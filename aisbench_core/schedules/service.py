@@ -6,18 +6,20 @@ from typing import Any
 
 from aisbench_core.access import permitted, permitted_for
 from aisbench_core.access.guard import require_permission
-from aisbench_core.access.server_files import require_open_files
+from aisbench_core.access.server_files import closed_files, require_open_files
 from aisbench_core.changes import note_values
 from aisbench_core.documents import parse
-from aisbench_core.errors import NotAllowed, ScheduleNotFound
+from aisbench_core.errors import ConfigError, NotAllowed, ScheduleNotFound, SpecError
 from aisbench_core.messages import Message
-from aisbench_core.model import Actor, Clock, Event, Schedule, SeriesPlan, Timing
+from aisbench_core.model import Actor, Clock, Event, HeldSchedule, Schedule, SeriesPlan, Timing
 from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.schedules.cron import WHAT, first_time, next_time
 from aisbench_core.series.service import SeriesService
+from aisbench_core.series.snapshot import ROUNDING, SeriesSnapshot
 from aisbench_core.tokens.service import Tokens
 
 TAKE_OVER = Message("its owner can resume it with the right role or another token; or remove it, and add it again")
+CORRECT_PLAN = Message("correct that, or remove the schedule and add it again with another plan")
 
 
 def _owner(self: "ScheduleService", name: str, **_: object) -> str | None:
@@ -47,19 +49,41 @@ class ScheduleService:
     def launcher(self, schedule: Schedule) -> Actor:
         """Who launches its series: its owner, in the least role of when it was made and now.
 
-        Raises NotAllowed if the token that made it, or the owner's access, has ended, or the role is too low."""
+        Raises NotAllowed if the token that made it, or the owner's access, has ended, or the role is too low for a
+        launch or for the files that the plan names."""
         self.tokens.require_unexpired(schedule.grant, TAKE_OVER)
         actor = self.tokens.acting(schedule.owner, schedule.grant, TAKE_OVER)
         require_permission(actor, SeriesService.launch.__qualname__)
+        for closed in closed_files(schedule.plan.spec, actor, self.series.runs.open_folders):
+            raise NotAllowed(closed.message, TAKE_OVER)
         return actor
 
     def hold(self, schedule: Schedule) -> Message | None:
-        """Why it launches nothing until somebody does something about it; None if it may launch."""
+        """Why each of its times launches nothing until somebody does something about it; None if it may launch."""
         try:
             self.launcher(schedule)
+            draft = self.series.checked(schedule.plan, schedule.profile)
         except NotAllowed as error:
             return error.sentence
-        return None
+        except (ConfigError, SpecError) as error:
+            return Message("{message} ({hint})", message=error.description, hint=error.hint or CORRECT_PLAN)
+        return _budget_hold(schedule, draft.estimate.node_hours) or self._series_hold(schedule)
+
+    def held(self) -> list[HeldSchedule]:
+        """The schedules that launch nothing until somebody does something about it; paused ones are meant to."""
+        holds = ((each.name, self.hold(each)) for each in self.all() if not each.paused)
+        return [HeldSchedule(name, why) for name, why in holds if why]
+
+    def _series_hold(self, schedule: Schedule) -> Message | None:
+        """While a held series has cells to launch, the next one is not launched."""
+        if not schedule.series_id or not self.ledger.is_open(schedule.series_id):
+            return None
+        last = SeriesSnapshot.of(self.series.ledger, self.series.get(schedule.series_id), self.clock())
+        if last.active or not (last.hold or last.series.launch_error or last.series.held):
+            return None
+        return Message(
+            "its last series, {series_id}, is held (its page says why: resume or stop it)", series_id=schedule.series_id
+        )
 
     def events(self, schedule: Schedule) -> list[Event]:
         """What happened to it, oldest first."""
@@ -144,6 +168,17 @@ class ScheduleService:
 
     def _event(self, schedule: Schedule, message: Message, actor: Actor) -> Event:
         return Event.by(actor, schedule.event_id, self.clock(), message)
+
+
+def _budget_hold(schedule: Schedule, needed: float) -> Message | None:
+    if schedule.weekly_hours is None or needed <= schedule.weekly_hours + ROUNDING:
+        return None
+    return Message(
+        "a series needs about {needed:.4g} node hours, more than its budget of {budget:.4g} a week (raise the budget,"
+        " or add the schedule again with a smaller plan)",
+        needed=needed,
+        budget=schedule.weekly_hours,
+    )
 
 
 def _granted(schedule: Schedule, actor: Actor) -> Schedule:

@@ -1,6 +1,8 @@
 """By what right a schedule launches: that of whoever made it, as far as it still holds."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -53,10 +55,7 @@ def test_a_schedule_launches_with_the_role_of_the_token_that_made_it(bench: Seri
 def test_what_only_an_admin_may_launch_is_not_launched_by_a_schedule_of_somebody_less(
     bench: SeriesBench, tmp_path: Path, lost: str
 ) -> None:
-    code = tmp_path / "code"
-    code.mkdir()
-    (code / "train.py").write_text("print('hello')\n", "utf-8")
-    spec = RunSpec(**SPEC.model_dump() | {"code_dir": str(code), "boot_file": "train.py"})
+    spec = code_on_the_server(tmp_path / "code")
     if lost == "code_dir":
         with pytest.raises(NotAllowed, match="code_dir"):
             as_added_by(bench, program(bench), spec)
@@ -114,6 +113,86 @@ def test_a_schedule_is_held_with_its_reason_when_its_token_or_owner_may_not_laun
     assert str(held).startswith(reason)
     assert str(skipped.detail).startswith(f"not launched: {reason}")
     assert launched(bench) == []
+
+
+def code_on_the_server(folder: Path) -> RunSpec:
+    """A spec with code outside the folders of workloads, which only admins may launch."""
+    folder.mkdir()
+    (folder / "train.py").write_text("print('hello')\n", "utf-8")
+    return RunSpec(**SPEC.model_dump() | {"code_dir": str(folder), "boot_file": "train.py"})
+
+
+def test_a_schedule_of_an_older_console_is_held_where_its_code_needs_an_admin_until_its_owner_resumes_it(
+    bench: SeriesBench, tmp_path: Path
+) -> None:
+    as_added_by(bench, named("ci"), code_on_the_server(tmp_path / "code"))
+    with closing(sqlite3.connect(bench.core.settings.ledger_path)) as con, con:
+        con.execute("update schedules set role = 'engineer'")  # what the migration gives those without a role
+
+    (old,) = bench.core.schedules.all()
+    held = bench.core.schedules.hold(old)
+    skipped = tick(bench, "2026-03-03T02:00:01+08:00")
+    resumed = bench.core.schedules.resume("nightly", named("ci"))
+
+    assert str(held).startswith("code_dir names files on the server, which only an admin may use (its owner can resume")
+    assert str(skipped.detail) == f"not launched: {held}"
+    assert bench.core.schedules.hold(resumed) is None
+    assert tick(bench, "2026-03-04T02:00:01+08:00").series_id != ""
+
+
+def remove_code(bench: SeriesBench) -> str:
+    (Path(bench.core.schedules.get("nightly").plan.spec.code_dir) / "train.py").unlink()
+    return "this series cannot be launched: boot_file"
+
+
+def remove_profile(bench: SeriesBench) -> str:
+    (bench.core.settings.data_dir / "profiles" / "quiet.yaml").unlink()
+    return "there is no profile"
+
+
+def shrink_budget(bench: SeriesBench) -> str:
+    bench.core.schedules.change("nightly", None, {"weekly_hours": 0.5}, "", named("ci"))
+    return "a series needs about 2 node hours, more than its budget of 0.5 a week"
+
+
+@pytest.mark.parametrize("spoil", [remove_code, remove_profile, shrink_budget])
+def test_a_schedule_that_no_time_would_launch_is_held_with_what_to_do(
+    bench: SeriesBench, tmp_path: Path, spoil: Callable[[SeriesBench], str]
+) -> None:
+    as_added_by(bench, named("ci"), code_on_the_server(tmp_path / "code"))
+    assert bench.core.schedules.held() == []
+
+    reason = spoil(bench)
+    (held,) = bench.core.schedules.held()
+    skipped = tick(bench, "2026-03-03T02:00:01+08:00")
+
+    assert held.name == "nightly"
+    assert str(held.why).startswith(reason)
+    assert str(held.why).endswith(")")  # what to do
+    assert str(skipped.detail).startswith("not launched: ")
+    assert launched(bench) == []
+
+
+def test_a_schedule_whose_last_series_is_held_is_held_too(bench: SeriesBench) -> None:
+    draft = bench.core.series.plan(SPEC, {"repeats": 2, "budget": 0.5})
+    bench.core.schedules.add(draft.plan, NIGHTLY, "", named("ci"))
+    first = tick(bench, "2026-03-03T02:00:01+08:00")
+
+    bench.admit()
+    (held,) = bench.core.schedules.held()
+    bench.core.series.stop(first.series_id, named("ci"))
+
+    assert str(held.why).startswith(f"its last series, {first.series_id}, is held")
+    assert bench.core.schedules.held() == []
+
+
+def test_a_paused_schedule_is_not_called_held(bench: SeriesBench) -> None:
+    as_added_by(bench, program(bench))
+    revoke_token(bench)
+
+    bench.core.schedules.pause("nightly", ME)
+
+    assert bench.core.schedules.held() == []
 
 
 def test_its_owner_takes_a_held_schedule_over_with_another_token(bench: SeriesBench) -> None:

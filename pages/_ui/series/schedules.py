@@ -28,8 +28,9 @@ def show_schedules() -> None:
 
 def _show_schedule(schedule: Schedule) -> None:
     hold = core().schedules.hold(schedule)
-    # A resumed schedule launches by the right of its owner of today.
-    can_resume = schedule.paused or (hold is not None and schedule.owner == actor().name)
+    # A resumed schedule launches by the right of its owner of today; where that is no other one, nothing would change.
+    has_other_right = schedule.owner == actor().name and schedule.grant != actor().grant
+    can_resume = schedule.paused or (hold is not None and has_other_right)
     with st.container(horizontal=True, vertical_alignment="center"):
         title = f"**{plain(schedule.name)}** · `{schedule.cron}` · {plain(schedule.time_zone)}"
         st.markdown(title, width="stretch")

@@ -63,6 +63,9 @@ def show_follower_health(health: Health) -> None:
     else:
         since = t("menu.not_followed", at=when(beat.at)) if beat else t("menu.never_followed")
         st.warning(since, icon=":material/bedtime:")
+    for schedule in health.held:
+        text = t("health.held", name=plain(schedule.name), why=plain(t.message(schedule.why)))
+        st.warning(text, icon=":material/pause_circle:")
 
 
 def show_cloud(health: Health, profile: str) -> None:
