@@ -107,6 +107,27 @@ def attacks(pattern: re.Pattern[Any]) -> Iterator[Attack]:
                 yield Attack(prefix, pump, suffix)
 
 
+def newer_groups(pattern: re.Pattern[Any]) -> bool:
+    """Whether it has an atomic group, or repeats more than one character possessively."""
+    text = pattern.pattern.decode("latin-1") if isinstance(pattern.pattern, bytes) else pattern.pattern
+    return _has_newer_groups(_PARSER.parse(text, pattern.flags & ~re.DEBUG))
+
+
+_ONE_CHARACTER = ("LITERAL", "NOT_LITERAL", "IN", "ANY", "CATEGORY")
+
+
+def _has_newer_groups(nodes: Any) -> bool:
+    for name, value in nodes:
+        operation = str(name)
+        bodies = [value[2]] if operation.endswith("_REPEAT") else _parts(operation, value)
+        is_group = operation == "POSSESSIVE_REPEAT" and (
+            len(value[2]) != 1 or str(value[2][0][0]) not in _ONE_CHARACTER
+        )
+        if operation == "ATOMIC_GROUP" or is_group or any(map(_has_newer_groups, bodies)):
+            return True
+    return False
+
+
 def grows_too_fast(cost: Callable[[int], float], most: int = MOST_CHARACTERS) -> str:
     """What more input does to the cost, if it is more than proportional; empty otherwise.
 

@@ -212,7 +212,7 @@ UNREADABLE: Mapping[str, tuple[str | bytes, str]] = {
     "Chinese comma": ("access_config = {\n 'server': 'x'，\n}", "line 2: invalid character"),
     "no quote": ("access_config = {\n 'server': 'x\n}", "line 2: unterminated string"),
     "tabs and blanks": ("if 1:\n\tx = 1\n        y = 2\n", "line 3"),
-    "NUL": ("access_config = \0", "null byte"),
+    "NUL": ("access_config = \0", "NUL character"),
     "a long number": ("access_config = {'server': " + "9" * 5000 + "}", "line 1"),
     "brackets": ("access_config = " + "[" * 100_000, "nested"),
     "signs": ("access_config = " + "-" * 100_000 + "1", "nested"),

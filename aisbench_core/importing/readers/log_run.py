@@ -206,8 +206,8 @@ def is_upstream_line(text: str) -> bool:
 
 _VALUE = r"([-+.\w]+)"
 _DIGITS = r"(\d{1,5})"
-# A URL, which may contain blanks, up to the next field; possessive, so that matching takes linear time.
-_URL = r"[^ \n]*+(?: (?!url:|read throughput:)[^ \n]*+)*+"
+# A URL, which may contain blanks, up to the next field: in linear time, because no match runs into the next one.
+_URL = r"(?:(?! url:| read throughput:)[^\n])*"
 
 _STAMP = re.compile(r"\[?(\d{4}-\d{1,2}-\d{1,2}[ T]\d{1,2}:\d{2}:\d{2})", re.ASCII)
 _CREATED = re.compile(r"create (?:job )?suc+ess\.?[ ,]*(.*)")

@@ -8,7 +8,7 @@ from aisbench_core.upstream.configs.contents import FRAMEWORKS, package_name
 _ARCHIVE = re.compile(r"\.(zip|tar|tgz|gz)$", re.I)
 _TABLE = re.compile(r"\.(csv|tsv|xlsx|xlsm|xls)$", re.I)
 _DATABASE = re.compile(r"\.(db|sqlite|sqlite3)$", re.I)
-_LOG_ENDING = re.compile(r"(?:log|txt|out|stdout|err)(?:[_-][\w-]++)?+", re.I)
+_LOG_ENDING = re.compile(r"(?:log|txt|out|stdout|err)(?:[_-][\w-]+)?", re.I)
 _NUMBERED = re.compile(r"[\w-]+")
 _DATA = re.compile(r"\.json$|^[^.]+$", re.I)
 _RESULT = re.compile(

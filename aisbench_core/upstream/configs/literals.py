@@ -57,6 +57,8 @@ def decoded(file: ConfigFile) -> str:
 
 def parsed(text: str, name: str) -> ast.Module:
     """The syntax tree. Raises ConfigError with the line, but without text of the file, which may contain keys."""
+    if "\0" in text:  # about which each version of Python says something else
+        raise ConfigError(Message("{name} is not Python: it contains a NUL character", name=name))
     try:
         with _WARNINGS, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as for `"\d"` in a path
@@ -64,8 +66,6 @@ def parsed(text: str, name: str) -> ast.Module:
     except SyntaxError as error:
         message = Message("{name} is not Python: line {line}: {why}", name=name, line=error.lineno or 1, why=error.msg)
         raise ConfigError(message, _advice(error)) from None
-    except ValueError:
-        raise ConfigError(Message("{name} is not Python: it contains a NUL character", name=name)) from None
     except (RecursionError, MemoryError):  # how the parser fails on deep nesting
         raise ConfigError(Message("{name} cannot be read: its expressions are nested too deeply", name=name)) from None
 

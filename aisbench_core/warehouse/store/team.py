@@ -21,7 +21,7 @@ _HINT = Message(
     "write it as {scheme}host=db.example.com dbname=aisbench user=aisbench, or {scheme}postgresql://user@host/dbname",
     scheme=SCHEME,
 )
-_PAIR = re.compile(r"\b(\w++)\s*+=\s*+('(?:[^'\\]|\\.)*+'|[^\s']++)")
+_PAIR = re.compile(r"\b(\w++)\s*+=\s*+('(?:[^'\\]|\\.)*'|[^\s']++)")
 _DATA_PATH = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?")
 
 
