@@ -26,6 +26,7 @@ from aisbench_core.web.half_requests import limit_half_requests
 from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity, require_complete
 from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
 from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, open_door
+from aisbench_core.web.page_base import PageBase
 from aisbench_core.web.security_headers import SecurityHeaders
 from aisbench_core.web.slow_readers import SlowReaders
 from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
@@ -126,6 +127,7 @@ app = st.App(
         Middleware(BrowserCookie),
         Middleware(LogDownloadMiddleware, log_files=log_files),
         Middleware(UploadMiddleware, store=uploads),
+        Middleware(PageBase),
     ],
     on_script_error=show_script_error,
 )

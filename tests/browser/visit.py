@@ -28,9 +28,6 @@ ASKED = "() => new Promise(done => setTimeout(() => requestIdleCallback(() => do
 COPIED = ASKED.replace("100", "300")
 """Over when a table's copy for screen readers says what the table shows: it follows 200 ms behind."""
 
-# Streamlit looks for its server below a page's own address first, and then finds it at the root.
-ASKED_BELOW_A_PAGE = re.compile(r"/[a-z]+/_stcore/(health|host-config)$")
-
 OpenWindow = Callable[..., "Visit"]
 
 
@@ -204,7 +201,7 @@ class Visit:
         self._errors.clear()
 
     def _heard(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and not ASKED_BELOW_A_PAGE.search(message.location.get("url", "")):
+        if message.type == "error":
             self._errors.append(f"{message.text} ({message.location.get('url')})")
 
     def _failed(self, error: Error) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.web.page_base import SCRIPT
 from aisbench_core.web.security_headers import content_security_policy
 from tests.ports import free_port
 
@@ -91,6 +92,21 @@ def cookie_of(base: str, sent: str = "") -> str:
     asking.addheaders = [("Accept", "text/html,*/*"), ("Cookie", sent)]
     with asking.open(f"{base}/configure", timeout=READY_SECONDS) as answer:
         return str(answer.headers["Set-Cookie"])
+
+
+@pytest.mark.parametrize("path", ["/", "/leaderboard", "/live?run=r1"])
+def test_a_page_says_where_its_server_is_whatever_the_browser_kept(
+    server: tuple["subprocess.Popen[bytes]", str], path: str
+) -> None:
+    kept = {"If-Modified-Since": "Fri, 01 Jan 2100 00:00:00 GMT", "Accept-Encoding": "gzip", "Range": "bytes=0-9"}
+    asked = urllib.request.Request(server[1] + path, headers={"Accept": "text/html,*/*", **kept})
+
+    with DIRECT.open(asked, timeout=READY_SECONDS) as answer:
+        status, headers, page = answer.status, answer.headers, answer.read()
+
+    assert (status, headers["ETag"], headers["Content-Length"]) == (200, None, str(len(page)))
+    assert page.count(SCRIPT) == 1
+    assert page.index(SCRIPT) < page.index(b"<script type=")
 
 
 def test_metrics_and_the_agent_api_are_closed(server: tuple["subprocess.Popen[bytes]", str]) -> None:
