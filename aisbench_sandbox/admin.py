@@ -5,7 +5,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -141,9 +141,9 @@ def admin_app(
     wipe: Callable[[], None],
     engine: JobEngine,
     capacity: Capacity,
-    subscribe: Callable[[str], Mapping[str, str]],
+    of_services: Sequence[Address],
 ) -> Starlette:
-    """The routes under /_sandbox. `wipe` deletes all jobs and objects, `subscribe` subscribes to an algorithm."""
+    """The routes under /_sandbox. `wipe` deletes all jobs and objects; `of_services`: those that change a service."""
 
     async def reset(_: Request) -> Response:
         # It ends processes and waits for them.
@@ -183,7 +183,7 @@ def admin_app(
         return JSONResponse({})
 
     routes = [
-        _subscribe_address(subscribe),
+        *of_services,
         Address("/reset", reset, methods=["POST"]),
         Address("/faults", get_faults, methods=["GET"]),
         Address("/faults", put_faults, methods=["PUT"]),
@@ -198,11 +198,23 @@ def admin_app(
     return Starlette(routes=routes, exception_handlers={ValidationError: _explain, Refused: _refuse})
 
 
-def _subscribe_address(subscribe: Callable[[str], Mapping[str, str]]) -> Address:
+def subscribe_address(subscribe: Callable[[str], Mapping[str, str]]) -> Address:
+    """The route by which an account subscribes to an algorithm."""
+
     async def post_subscription(request: Request) -> Response:
         return JSONResponse(await asyncio.to_thread(subscribe, request.path_params["algorithm_id"]))
 
     return Address("/algorithms/{algorithm_id}/subscribe", post_subscription, methods=["POST"])
+
+
+def push_address(push: Callable[[str, str, str], Mapping[str, str]]) -> Address:
+    """The route by which a tag is moved to another image."""
+
+    async def post_image(request: Request) -> Response:
+        names = (request.path_params[key] for key in ("organisation", "repository", "tag"))
+        return JSONResponse(await asyncio.to_thread(push, *names))
+
+    return Address("/images/{organisation}/{repository}/{tag}/push", post_image, methods=["POST"])
 
 
 def _job_addresses(engine: JobEngine, capacity: Capacity) -> list[Address]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from aisbench_sandbox.admin import Admin, LocalOnly, admin_app
+from aisbench_sandbox.admin import Admin, LocalOnly, admin_app, push_address, subscribe_address
 from aisbench_sandbox.capacity import Capacity, Plan
 from aisbench_sandbox.engine.engine import EngineLimits, JobEngine, SubprocessEngine
 from aisbench_sandbox.engine.node.container import Containers, visibility
@@ -27,6 +27,7 @@ from aisbench_sandbox.service.calls import Services
 from aisbench_sandbox.service.diagnosis_tasks import DiagnosisTasks
 from aisbench_sandbox.service.grouping.experiments import Experiments
 from aisbench_sandbox.service.json_store import JsonStore
+from aisbench_sandbox.service.resources.images import Images
 from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.routes import modelarts_app
 from aisbench_sandbox.service.saved.algorithms import SavedAlgorithms
@@ -98,13 +99,14 @@ class Region:
         experiments = Experiments(store, self._jobs.now, self._jobs.all)
         obs_url = self.location.obs_url
         shared = (self._jobs, self._engine, self._objects, obs_url, self.keys, script)
-        algorithms = SavedAlgorithms(store, self._jobs.now, self._objects)
+        algorithms, images = SavedAlgorithms(store, self._jobs.now, self._objects), Images(store)
         jobs = TrainingJobs(*shared, quotas, experiments, self._capacity, algorithms)
         services = Services(
             jobs,
             quotas,
             experiments,
             algorithms,
+            images,
             DiagnosisTasks(store, self._jobs.now),
             LegacyJobs(store, jobs),
             lambda: self._capacity.plan.pools,
@@ -113,9 +115,8 @@ class Region:
         )
         app = self._admin.wrap(modelarts_app(services, PROJECT, self.keys, self._admin.lockout), "modelarts")
         # Beside the wrapped service, so that faults and latency never keep a test from ending them.
-        return _side_by_side(
-            app, LocalOnly(admin_app(self._admin, self._wipe, self._engine, self._capacity, algorithms.subscribe))
-        )
+        held = [subscribe_address(algorithms.subscribe), push_address(images.push)]
+        return _side_by_side(app, LocalOnly(admin_app(self._admin, self._wipe, self._engine, self._capacity, held)))
 
     def obs_app(self) -> ASGIApp:
         """The OBS port."""

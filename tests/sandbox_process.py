@@ -141,6 +141,11 @@ class SandboxProcess:
         """Move one job one phase on (scripted engine)."""
         self.admin("POST", f"jobs/{job_id}/advance")
 
+    def push_image(self, organisation: str, repository: str, tag: str) -> str:
+        """Move a tag of an image to other content; returns its new digest."""
+        path = f"images/{organisation}/{repository.replace('/', '$')}/{tag}/push"
+        return str(self.admin("POST", path)["digest"])
+
     def requests(self) -> dict[str, dict[str, int]]:
         """How often what was asked, by service."""
         counts: dict[str, dict[str, int]] = self.admin("GET", "requests")

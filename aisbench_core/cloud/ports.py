@@ -220,6 +220,9 @@ class ImageRegistry(Protocol):
     def versions(self, organisation: str, repository: str) -> Sequence[ImageVersion]:
         """The 1000 newest versions of an image, newest first. CloudNotFound if it is missing."""
 
+    def version(self, organisation: str, repository: str, tag: str) -> ImageVersion:
+        """What a tag names now. CloudNotFound if it is missing."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cloud:

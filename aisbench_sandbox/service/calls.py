@@ -10,6 +10,7 @@ from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.jobs import Clock
 from aisbench_sandbox.service.diagnosis_tasks import DiagnosisTasks
 from aisbench_sandbox.service.grouping.experiments import Experiments
+from aisbench_sandbox.service.resources.images import Images
 from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.saved.algorithms import SavedAlgorithms
 from aisbench_sandbox.service.training_jobs import TrainingJobs
@@ -24,6 +25,7 @@ class Services:
     quotas: Quotas
     experiments: Experiments
     algorithms: SavedAlgorithms
+    images: Images
     diagnoses: DiagnosisTasks
     legacy: LegacyJobs
     pools: Callable[[], Sequence[DedicatedPool]]

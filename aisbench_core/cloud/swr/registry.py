@@ -17,6 +17,8 @@ Value = TypeVar("Value")
 MOST = 1000  # the most that one request returns
 _NEWEST = {"limit": MOST, "offset": 0, "order_column": "updated_at", "order_type": "desc"}
 
+_TAGS = "/v2/manage/namespaces/{organisation}/repos/{repository}/tags"
+
 
 class SwrRegistry:
     """An ImageRegistry. Threads may share it. The requests are signed like those to ModelArts."""
@@ -37,11 +39,16 @@ class SwrRegistry:
 
     def versions(self, organisation: str, repository: str) -> Sequence[ImageVersion]:
         operation = Message("list versions of {image}", image=f"{organisation}/{repository}")
-        path = "/v2/manage/namespaces/{organisation}/repos/{repository}/tags"
-        # The reference: a slash in the name is sent as a dollar sign.
-        numbers = {"organisation": organisation, "repository": repository.replace("/", "$")}
-        image = f"{organisation}/{repository}"
-        return self._read(operation, path, numbers, _NEWEST, lambda reply: [_version(item, image) for item in reply])
+        image, names = f"{organisation}/{repository}", _names(organisation, repository)
+        return self._read(operation, _TAGS, names, _NEWEST, lambda reply: [_version(item, image) for item in reply])
+
+    def version(self, organisation: str, repository: str, tag: str) -> ImageVersion:
+        image, names = f"{organisation}/{repository}", {**_names(organisation, repository), "tag": tag}
+        operation = Message("get image {image}", image=f"{image}:{tag}")
+        # The reference: the list writes `Tag`, the details write `tag`.
+        return self._read(
+            operation, f"{_TAGS}/{{tag}}", names, {}, lambda reply: _version({**reply, "Tag": tag}, image)
+        )
 
     def _read(
         self,
@@ -55,6 +62,11 @@ class SwrRegistry:
             message = Message("profile {profile} does not say where images are kept", profile=self._profile)
             raise ConfigError(message, Message("set swr_endpoint to the address of SWR"))
         return self._caller.read(operation, self._caller.request("GET", path, numbers, query), parse)
+
+
+def _names(organisation: str, repository: str) -> dict[str, str]:
+    # The reference: a slash in the name is sent as a dollar sign.
+    return {"organisation": organisation, "repository": repository.replace("/", "$")}
 
 
 def _organisations(reply: Json) -> list[Organisation]:

@@ -1,6 +1,5 @@
 """Requests about images, as SWR answers them: organisations, repositories and tags. Nothing can be pushed or pulled."""
 
-import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.catalogue import IMAGES, StoredImage
-from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.parameters import number, word
+from aisbench_sandbox.service.resources.images import Images
 
 MAX_SHOWN = 1000
 _ADDRESS = "swr.sandbox.example"
@@ -39,13 +38,16 @@ def repositories(_: Services, request: Request) -> Response:
     return _page(request, [_repository(image) for image in found if name in image.name])
 
 
-def tags(_: Services, request: Request) -> Response:
-    # A slash in the name of a repository is sent as a dollar sign.
-    wanted = (str(request.path_params["namespace"]), str(request.path_params["repository"]).replace("$", "/"))
-    image = next((image for image in IMAGES if (image.organisation, image.name) == wanted), None)
-    if image is None:
-        raise Refused(404, "SVCSTG.SWR.4000404", f"The repository {'/'.join(wanted)} is not found.", "See repos.")
-    return _page(request, [_tag(image, index) for index in range(len(image.tags))])
+def tags(services: Services, request: Request) -> Response:
+    image = services.images.find(request.path_params["namespace"], request.path_params["repository"])
+    # The reference: the list writes `Tag`, the details write `tag`.
+    return _page(request, [{"Tag": name, **_version(services.images, image, name)} for name in image.tags])
+
+
+def tag(services: Services, request: Request) -> Response:
+    organisation, repository, name = (request.path_params[key] for key in ("namespace", "repository", "tag"))
+    image = services.images.find(organisation, repository, name)
+    return answer(200, {"tag": name, **_version(services.images, image, name)})
 
 
 def _page(request: Request, rows: Sequence[dict[str, Any]]) -> Response:
@@ -77,12 +79,11 @@ def _repository(image: StoredImage) -> dict[str, Any]:
     }
 
 
-def _tag(image: StoredImage, index: int) -> dict[str, Any]:
-    path = f"{image.organisation}/{image.name}:{image.tags[index]}"
-    changed = _time(_FIRST + _STEP * (len(image.tags) - index))
-    digest = f"sha256:{hashlib.sha256(path.encode()).hexdigest()}"
+def _version(images: Images, image: StoredImage, tag: str) -> dict[str, Any]:
+    changed = _time(_FIRST + _STEP * (len(image.tags) - image.tags.index(tag)))
+    path = f"{_ADDRESS}/{image.organisation}/{image.name}:{tag}"
     times = {"created": changed, "updated": changed}
-    return {"Tag": image.tags[index], "path": f"{_ADDRESS}/{path}", "digest": digest, "size": _BYTES, **times}
+    return {"path": path, "digest": images.digest(image, tag), "size": _BYTES, **times}
 
 
 def _time(moment: datetime) -> str:
@@ -94,4 +95,5 @@ ROUTES: Routes = (
     ("GET", "namespaces", namespaces),
     ("GET", "repos", repositories),
     ("GET", "namespaces/{namespace}/repos/{repository}/tags", tags),
+    ("GET", "namespaces/{namespace}/repos/{repository}/tags/{tag}", tag),
 )
