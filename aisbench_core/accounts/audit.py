@@ -132,6 +132,8 @@ class Audit:
         limit = self._clock() - timedelta(days=self._keep_days)
         if first and head.number < first.number and self._keep_days and (head.at is None or head.at <= limit):
             return None
+        if first and head.number < first.number and (removal := _last_removal(con)):
+            return _expired(head, removal, self._heads)
         return _cut(head, newest, self._heads)
 
     def _remove_old(self) -> None:
@@ -199,8 +201,14 @@ def _append(con: LedgerConnection, act: Act, at: datetime) -> AuditHead:
 
 def _last_removed(con: LedgerConnection) -> str:
     """The hash of the last entry that retention removed: what the first one that is left follows."""
-    row = con.execute("select before from audit where change = ? order by number desc limit 1", [RETENTION]).fetchone()
-    return row["before"] if row else ""
+    removal = _last_removal(con)
+    return removal.act.before if removal else ""
+
+
+def _last_removal(con: LedgerConnection) -> AuditEntry | None:
+    """The entry about what retention removed last."""
+    row = con.execute("select * from audit where change = ? order by number desc limit 1", [RETENTION]).fetchone()
+    return _entry_of(row) if row else None
 
 
 def _all(con: LedgerConnection) -> Iterator[AuditEntry]:
@@ -222,7 +230,7 @@ def _cut(head: AuditHead, newest: AuditHead | None, heads: AuditHeads) -> AuditC
         "restore the ledger from a backup; if it was replaced on purpose, delete {file}",
         file=heads.file,
     )
-    at = f" ({head.at:%Y-%m-%d %H:%M:%S %Z})" if head.at else ""
+    at = _at(head)
     if newest is None:
         return AuditCut(Message("the audit is empty, but it had {number} entries{at}", number=head.number, at=at), hint)
     if newest.number < head.number:
@@ -240,6 +248,24 @@ def _cut(head: AuditHead, newest: AuditHead | None, heads: AuditHeads) -> AuditC
         ),
         hint,
     )
+
+
+def _expired(head: AuditHead, removal: AuditEntry, heads: AuditHeads) -> AuditCut:
+    """What is missing if the retention of a console that keeps entries for a shorter time has removed the head."""
+    return AuditCut(
+        Message(
+            "retention has removed entry {number}, the newest that is noted here{at}: another console removed all up to"
+            " it, the last time on {time}",
+            number=head.number, at=_at(head), time=f"{removal.at:%Y-%m-%d %H:%M:%S %Z}",
+        ),
+        Message(
+            "set keep_audit_days to what that console has; if it was removed on purpose, delete {file}", file=heads.file
+        ),
+    )  # fmt: skip
+
+
+def _at(head: AuditHead) -> str:
+    return f" ({head.at:%Y-%m-%d %H:%M:%S %Z})" if head.at else ""
 
 
 def _row_of(entry: AuditEntry) -> dict[str, object]:

@@ -199,9 +199,24 @@ def test_retention_removes_what_was_noted_without_an_alarm(
     keeping.record(act("run.note"))
 
     assert Audit(ledger, 30, clock, heads).verify(TESTER).entries == 2
-    with pytest.raises(AuditCut):  # a console that keeps everything removed nothing
+    with pytest.raises(
+        AuditCut, match="retention has removed entry 5"
+    ):  # a console that keeps everything removed nothing
         Audit(ledger, 0, clock, AuditHeads(tmp_path / "third.json", "")).verify(TESTER, AuditHead(5, "0" * 64, START))
     assert audit.verify(TESTER).last_number == 7
+
+
+def test_what_others_removed_by_retention_is_told_from_a_replaced_audit(
+    audit: Audit, ledger: Ledger, clock: Hands, heads: AuditHeads, tmp_path: Path
+) -> None:
+    assert audit.verify(TESTER).entries == 5
+    idle, brief = Audit(ledger, 365, clock, heads), Audit(ledger, 30, clock, AuditHeads(tmp_path / "other.json", ""))
+    clock.now = START + timedelta(days=40)
+    brief.record(act("run.note"))
+
+    with pytest.raises(AuditCut, match=r"retention has removed entry 5, .* the last time on 2026-02-11 03:04:05"):
+        idle.verify(TESTER)
+    assert Audit(ledger, 30, clock, heads).verify(TESTER).last_number == 7, "with the setting of the other console"
 
 
 REPLACEMENTS = [
