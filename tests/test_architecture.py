@@ -148,7 +148,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.series", "aisbench_core.statistics", "aisbench_core.tokens"),
         *(
             "aisbench_core.warehouse",
-            *(f"aisbench_core.web.{name}" for name in ("addresses", "front_door", "half_requests", "security_headers")),
+            *(f"aisbench_core.web.{name}" for name in ("addresses", "front_door", "half_requests", "ledger_checks")),
+            "aisbench_core.web.security_headers",
             "aisbench_core.web.slow_readers",
         ),
         *("aisbench_core.wiring", *BELOW),

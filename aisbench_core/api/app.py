@@ -4,9 +4,9 @@ import asyncio
 import hashlib
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -24,6 +24,7 @@ from aisbench_core.api.endpoints import ENDPOINTS
 from aisbench_core.api.metrics import CloudLatency, Traffic
 from aisbench_core.api.openapi import document
 from aisbench_core.api.problems import (
+    ApiError,
     NoSuchPath,
     ServerBusy,
     SlowBody,
@@ -36,11 +37,12 @@ from aisbench_core.api.problems import (
 from aisbench_core.api.requests import body_of, query_of, require_size, token_of
 from aisbench_core.api.streams import StreamedParts
 from aisbench_core.commands.running import RunningCommands
-from aisbench_core.errors import AisbenchError, NotAllowed, TokenRefused
+from aisbench_core.errors import AisbenchError, DamagedLedger, NotAllowed, TokenRefused
 from aisbench_core.messages import Message
 from aisbench_core.model import WayIn
 from aisbench_core.tokens.token import Token
 from aisbench_core.warehouse.open.process import QueryProcesses
+from aisbench_core.web.ledger_checks import no_ledger
 from aisbench_core.wiring import Core
 
 LOG = logging.getLogger(__name__)
@@ -122,9 +124,11 @@ class ApiServer:
 
     def _token(self, request: Request) -> Token:
         """The token of a request. Raises TokenRefused, which is in the audit unless there was no token."""
-        core = self._open_core()
+        with _causes_logged():
+            core = self._open_core()
         try:
-            return token_of(request.headers, core.tokens)
+            with _causes_logged():
+                return token_of(request.headers, core.tokens)
         except TokenRefused as error:
             if "authorization" in request.headers:
                 address = request.client.host if request.client else ""
@@ -156,8 +160,12 @@ class ApiServer:
 
     async def _readiness(self, _: Request) -> Response:
         loop = asyncio.get_running_loop()
-        state = await loop.run_in_executor(self._probes, lambda: health.readiness(self._open_core(), self._warehouse))
-        return JSONResponse(state)
+
+        def state() -> dict[str, str]:
+            with _causes_logged():
+                return health.readiness(self._open_core(), self._warehouse)
+
+        return JSONResponse(await loop.run_in_executor(self._probes, state))
 
     async def _in_thread(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
@@ -169,6 +177,18 @@ class ApiServer:
             return response
 
         return counted
+
+
+@contextmanager
+def _causes_logged() -> Iterator[None]:
+    """For requests of anybody: why the ledger cannot be read may name hosts and accounts, and is only logged."""
+    try:
+        yield
+    except (ApiError, TokenRefused, DamagedLedger):
+        raise
+    except AisbenchError as error:
+        LOG.warning("requests cannot be answered: %s", error)
+        raise no_ledger() from error
 
 
 async def _with_problems(respond: Respond, request: Request) -> Response:

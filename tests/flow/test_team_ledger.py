@@ -41,23 +41,26 @@ def url(postgres: PostgresServer, shell: CommandLine, monkeypatch: pytest.Monkey
         postgres.drop(database)
 
 
-def readiness(address: str) -> int:
+def answer_of(address: str, path: str = "/readyz") -> tuple[int, str]:
+    """What anybody is answered."""
     connection = HTTPConnection(urlsplit(address).netloc, timeout=30)
-    connection.request("GET", "/readyz")
-    status = connection.getresponse().status
+    connection.request("GET", path, headers={"Authorization": "Bearer aisb_" + "0" * 12 + "_" + "x" * 43})
+    response = connection.getresponse()
+    text = response.read().decode()
     connection.close()
-    return status
+    return response.status, text
 
 
 def test_a_server_is_ready_while_its_ledger_answers(shell: CommandLine, url: str, postgres: PostgresServer) -> None:
     server = ApiProcess(shell.data_dir, ledger=url, ledger_password=PASSWORD)
-    ready = readiness(server.url)
+    ready, _ = answer_of(server.url)
 
     postgres.kill()
-    away = readiness(server.url)
+    away = [answer_of(server.url, path) for path in ("/readyz", "/api/v1/runs", "/metrics")]
     postgres.resume()
 
-    assert (ready, away, readiness(server.url)) == (200, 503, 200)
+    assert (ready, {status for status, _ in away}, answer_of(server.url)[0]) == (200, {503}, 200)
+    assert [text for _, text in away if "the console cannot read its ledger" not in text or "127.0.0.1" in text] == []
     assert "Traceback" not in server.stop()
 
 
@@ -163,11 +166,11 @@ def test_a_server_waits_for_its_ledger_and_goes_on(started: CommandLine, away: s
     server = started.start("serve", "--port", "0")
     assert server.stdout is not None
     address = server.stdout.readline().removeprefix("AISBench console: ").strip()
-    refused = readiness(address)
+    refused = answer_of(address)[0]
 
     postgres.resume()
 
-    assert (refused, readiness(address)) == (503, 200)
+    assert (refused, answer_of(address)[0]) == (503, 200)
     wait_until_followed(away)
     server.terminate()
     assert "waiting for the ledger: " in server.communicate(timeout=60)[1]

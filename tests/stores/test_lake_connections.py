@@ -1,10 +1,13 @@
 """Connections of a team's warehouse to PostgreSQL: few, whatever fails, so that others still get one."""
 
+import os
+import socket
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -58,6 +61,30 @@ def test_writes_that_fail_again_and_again_keep_no_connection(
 
     full.record(a.record("after"))
     assert [row.run_id for row in full.runs(BOARD).rows] == ["after", "before"]
+
+
+def options_of_connections(port: int) -> set[tuple[int, ...]]:
+    """What this process asked of its TCP connections to a port: limits in s, probes, and ms while something is sent."""
+    found = set()
+    for handle in Path("/proc/self/fd").iterdir():
+        try:
+            with socket.socket(fileno=os.dup(int(handle.name))) as copy:
+                if copy.family in (socket.AF_INET, socket.AF_INET6) and copy.getpeername()[1] == port:
+                    found.add(tuple(copy.getsockopt(socket.IPPROTO_TCP, option) for option in OPTIONS))
+        except OSError:  # it is closed meanwhile, or no socket
+            continue
+    return found
+
+
+OPTIONS = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT)
+
+
+def test_a_host_that_vanishes_is_given_up_soon(team: TeamWarehouse, postgres: PostgresServer) -> None:
+    warehouse = team.open()
+
+    warehouse.record(a.record("one"))
+
+    assert options_of_connections(postgres.port) == {(30, 10, 3, 30_000)}
 
 
 def test_many_readers_at_once_take_few_connections(team: TeamWarehouse, connections: Callable[[], int]) -> None:

@@ -50,12 +50,16 @@ def test_a_connection_string_may_be_pairs_or_an_address(said: str, catalog: str)
     found = place(f"ducklake:postgres:{said}")
 
     assert str(found) == f"ducklake:postgres:{catalog}"
-    assert found.connection == f"{catalog} connect_timeout=5"
+    assert found.connection.startswith(f"{catalog} connect_timeout=5 keepalives_idle=30 ")
     assert found.data_path == f"{DATA}/"
 
 
-def test_a_wait_of_ones_own_is_kept() -> None:
-    assert place("ducklake:postgres:host=db dbname=b connect_timeout=30").connection.count("connect_timeout") == 1
+@pytest.mark.parametrize("own", ["connect_timeout=30", "keepalives_idle=7", "tcp_user_timeout=90000"])
+def test_a_wait_of_ones_own_is_kept(own: str) -> None:
+    connection = place(f"ducklake:postgres:host=db dbname=b {own}").connection
+
+    assert own in connection
+    assert connection.count(own.partition("=")[0]) == 1
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,12 @@ from aisbench_core.messages import Message
 # The prefix of a team warehouse's name; a PostgreSQL connection string follows.
 SCHEME = "ducklake:postgres:"
 
-# The connection timeout, unless the connection string has one.
-CONNECT_S = 5
+# What is asked of libpq, unless the connection string says something else: how long to wait for a connection, and
+# after how long a host that vanished without a word is given up, by probes and while something is sent (in ms).
+TIMEOUTS = {
+    "connect_timeout": 5,
+    **{"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000},
+}
 
 _HINT = Message(
     "write it as {scheme}host=db.example.com dbname=aisbench user=aisbench, or {scheme}postgresql://user@host/dbname",
@@ -68,8 +72,9 @@ class TeamLocation:
 
     @property
     def connection(self) -> str:
-        """The connection string with a timeout."""
-        return self.catalog if "connect_timeout=" in self.catalog else f"{self.catalog} connect_timeout={CONNECT_S}"
+        """The connection string with the timeouts that it lacks."""
+        own = _of_pairs(self.catalog) or {}
+        return " ".join([self.catalog, *(f"{key}={value}" for key, value in TIMEOUTS.items() if key not in own)])
 
 
 def team_location(name: str, data_path: str, access: Callable[[], Access]) -> TeamLocation:
