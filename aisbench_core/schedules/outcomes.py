@@ -33,7 +33,8 @@ def series_outcome(matrix: Matrix, warehouse: Warehouse) -> SeriesOutcome:
     worst = next((outcome for outcome in Outcome if outcome in found), Outcome.NOT_ENOUGH)
     counts = Message("{valid} of {cells} cells are valid", valid=matrix.valid, cells=len(matrix.cells))
     changes = [change for group in groups if group.verdict.outcome is worst for change in _changes(group)]
-    text = joined(": ", [OUTCOMES[worst], *changes[:1]])
+    withheld = [group.verdict.withheld for group in groups if worst is Outcome.NOT_ENOUGH and group.verdict.withheld]
+    text = joined(": ", [OUTCOMES[worst], *changes[:1], *withheld[:1]])
     lost = matrix.valid < len(matrix.cells)
     level = Level.WARNING if lost or worst is Outcome.REGRESSION else Level.INFO
     return SeriesOutcome(joined("; ", [counts, text]), level)

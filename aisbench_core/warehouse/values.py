@@ -64,6 +64,7 @@ class Check:
     evidence: str = ""
 
 
+ACCURACY_CHECK = "V06"  # of rulesets: the accuracy, and whether it reaches the target
 SPREAD_CHECK = "V27"  # of rulesets: the CV over the runs of a series
 
 
@@ -230,7 +231,9 @@ class RunRow:
 
     @property
     def target_outcome(self) -> TargetOutcome:
-        """Whether its accuracy reached the target of its workload."""
+        """Whether its accuracy reached the target of its workload, and what its ruleset requires (V06)."""
+        if self.accuracy is not None and any(check.id == ACCURACY_CHECK for check in self.reasons):
+            return TargetOutcome.MISSED
         if self.accuracy_target is None:
             return TargetOutcome.NOT_STATED
         if self.accuracy is None:

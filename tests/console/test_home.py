@@ -103,7 +103,7 @@ def test_more_runs_of_imported_results_are_imported_not_launched(open_page: Open
     """A launched run never joins a row of imported ones."""
     origin = a.imported().imported
     launched = [*version("r1.10", GOOD, 0), *version("r1.11", (8000.0,), 1)]
-    recorded(data_dir, *(replace(each, imported=origin) for each in launched))
+    recorded(data_dir, *(a.all_known(replace(each, imported=origin)) for each in launched))
 
     app = open_page("home")
 

@@ -107,6 +107,7 @@ NAMED_BY_VALUES = (
     | _family("rule", [rule.name.lower() for rule in BaselineReason])
     | _family("history", ["along_time", "along_version", "baseline", "candidate"])
     | _family("history", ["not_measured", "not_a_finite_number", "time_not_known", "another_accelerator", "other_data"])
+    | {"history.target_missed"}
     | _family("board", ["aspect_image", "aspect_code"])
     | _family("by", WayIn)
     | _family("budgets", [f"{start}_{each}" for each in BudgetScope for start in ("kind", "of")])
@@ -124,6 +125,7 @@ NAMED_BY_VALUES = (
     | _family("series", [f"sampler_{each.name.lower()}" for each in Sampler])
     | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known", "why_mixed_or_unknown"])
+    | {"scaling.why_target_missed"}
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
     | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag", "benchmark", *SPENDING_FILTERS])
     | _family("spending", [f"by_{each}" for each in SpendingBy])

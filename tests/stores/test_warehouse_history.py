@@ -135,7 +135,7 @@ def test_imported_runs_whose_time_is_not_known_have_no_place_in_a_history(wareho
         for n, value in enumerate(GOOD)
     ]
     dated = [a.imported(f"c-{n}", reported=value, framework_version="r1.12") for n, value in enumerate(GOOD)]
-    warehouse.rebuild([*slow, *fast, *dated])
+    warehouse.rebuild(map(a.all_known, [*slow, *fast, *dated]))
 
     (judged,) = warehouse.regressions(BoardQuery("imported")).groups
     history = warehouse.history(judged.row)

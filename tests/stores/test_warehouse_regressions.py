@@ -54,7 +54,7 @@ def test_what_imports_claim_does_not_decide_over_launched_runs(warehouse: Wareho
             for n, value in enumerate(BAD)
         ),
     ]
-    warehouse.record_many([*slow, *a.records(GOOD, "here", region="imported")])
+    warehouse.record_many([*map(a.all_known, slow), *a.records(GOOD, "here", region="imported")])
 
     both, claims = warehouse.regressions(BoardQuery("imported")), BoardQuery("imported", origin=Origin.IMPORTED)
 

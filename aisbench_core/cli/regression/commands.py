@@ -137,7 +137,7 @@ def _answer(report: RegressionReport) -> dict[str, object]:
     rows = [
         {
             "group_id": group.row.group.id,
-            **display.pick(group, "row", "timeless", "other_systems"),
+            **display.pick(group, "row", "timeless", "other_systems", "unknown", "missed"),
             **display.as_dict(group.verdict),
         }
         for group in report.regressions.groups

@@ -6,7 +6,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from aisbench_core.cli import display
 from aisbench_core.cli.regression.report import RegressionReport
-from aisbench_core.cli.regression.text import metric_sentence, mixed_text, sides
+from aisbench_core.cli.regression.text import metric_sentence, mixed_text, sides, withheld_text
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.answers import histories
@@ -68,6 +68,8 @@ def _case(
 
 
 def _why_not(regression: "histories.RegressionVerdict") -> str:
+    if regression.withheld:
+        return withheld_text(regression)
     return mixed_text(regression) if regression.mixed else f"{regression.outcome}: {sides(regression)}"
 
 

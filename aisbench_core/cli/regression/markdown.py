@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.regression.report import RegressionReport
-from aisbench_core.cli.regression.text import change_interval, side_mean, sides
+from aisbench_core.cli.regression.text import change_interval, side_mean, sides, withheld_text
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.answers import histories
@@ -40,7 +40,7 @@ def _section(report: RegressionReport, group: "histories.TrendVerdict") -> Itera
         yield f"**{regression.outcome}** · {_code(name)}"
     else:
         yield f"<details><summary>{regression.outcome} · <code>{escape(display.visible(name))}</code></summary>"
-    yield _code(sides(regression))
+    yield _code(withheld_text(regression) or sides(regression))
     if regression.metrics:
         yield _table(regression.metrics)
     if regression.within:

@@ -29,6 +29,8 @@ def group_text(group: "histories.TrendVerdict", name: str) -> str:
 
 def _details(group: "histories.TrendVerdict", regression: "histories.RegressionVerdict") -> Iterator[str]:
     yield sides(regression)
+    if regression.withheld:
+        yield withheld_text(regression)
     if regression.metrics:
         yield _metrics(regression.metrics)
     if regression.within:
@@ -38,6 +40,8 @@ def _details(group: "histories.TrendVerdict", regression: "histories.RegressionV
     not_counted = {
         "imported runs not counted because their time is unknown": group.timeless,
         "runs not counted because of another accelerator or other data": group.other_systems,
+        "runs not counted because something that decides speed is not known": group.unknown,
+        "runs below their target accuracy, of which only the accuracy is compared": group.missed,
         "runs not counted because of an older image or code of their version": regression.other_builds,
     }
     yield from (f"{reason}: {runs}" for reason, runs in not_counted.items() if runs)
@@ -49,6 +53,8 @@ def _details(group: "histories.TrendVerdict", regression: "histories.RegressionV
 
 def sides(regression: "histories.RegressionVerdict") -> str:
     """What is compared with what, and why."""
+    if regression.withheld:
+        return "no comparison"
     names = (regression.baseline, regression.candidate)
     baseline, candidate = (display.clipped(name) or formats.MISSING for name in names)
     if regression.rule == "the level before":
@@ -57,6 +63,10 @@ def sides(regression: "histories.RegressionVerdict") -> str:
         f"baseline {baseline} ({regression.rule}, {len(regression.baseline_run_ids)} runs), "
         f"candidate {candidate} ({len(regression.candidate_run_ids)} runs)"
     )
+
+
+def withheld_text(regression: "histories.RegressionVerdict") -> str:
+    return ". ".join(filter(None, (regression.withheld, regression.advice)))
 
 
 def mixed_text(regression: "histories.RegressionVerdict") -> str:

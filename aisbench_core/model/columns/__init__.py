@@ -41,6 +41,7 @@ from aisbench_core.model.columns.column import (
 from aisbench_core.model.columns.measured import (
     COUNTED,
     LONGEST_S,
+    MISSED,
     POWER,
     QUALITY,
     SCALING,
@@ -67,6 +68,9 @@ FINGERPRINTED = ("workload", "model", "mode", "throughput_definition", "dataset"
 
 # What follows from the spec and the data's hash, and so is equal in all runs of a group, too.
 FOLLOWING = ("not_known",)
+
+# Of a run or a row: whether all that decides its speed is known. What is not has neither interval nor rank nor verdict.
+KNOWN = "not_known = ''"
 
 
 def stored_in(table: str) -> tuple[Column, ...]:
@@ -123,8 +127,9 @@ def by_exported() -> Mapping[str, Column]:
 
 __all__ = [
     "BASELINE", "BEGAN", "COLUMNS", "COUNT", "COUNTED", "CURRENCY", "FINGERPRINTED", "FOLLOWING", "FRACTION",
-    "GROUP_KEYS", "KEYS", "LATER_KEYS", "LATER_OF_RUN", "LONGEST_S", "NODE_HOURS", "PERIODS", "RESULTS", "RUNS",
-    "SCHEMA", "SPEC_PATHS", "SQL_TYPES", "TESTER_PATHS", "TIMES_OF_KEYS", "UNIT", "UTC", "Column", "Compared",
+    "GROUP_KEYS", "KEYS", "KNOWN", "LATER_KEYS", "LATER_OF_RUN", "LONGEST_S", "MISSED", "NODE_HOURS", "PERIODS",
+    "RESULTS", "RUNS", "SCHEMA", "SPEC_PATHS", "SQL_TYPES", "TESTER_PATHS", "TIMES_OF_KEYS", "UNIT", "UTC", "Column",
+    "Compared",
     "Exported", "Key", "Kind", "Mlflow", "Stored", "Wording", "by_exported", "by_field", "compared", "medians",
     "of_mlflow", "stored_in",
 ]  # fmt: skip

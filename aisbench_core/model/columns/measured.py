@@ -20,6 +20,10 @@ from aisbench_core.model.columns.column import (
 # Runs that enter the statistics of their group. Claimed ones have groups of their own, because of their origin.
 COUNTED = "validity in ('valid', 'claimed')"
 
+# Runs below the accuracy that their workload states, or that rule V06 of their ruleset requires.
+MISSED = """(accuracy_measured is not null and (coalesce(accuracy_measured < accuracy_target, false)
+    or contains(concat(';', failed_checks, ';', warned_checks, ';'), ';V06;')))"""
+
 # No job waits or trains longer; more means that a clock was set in between.
 LONGEST_S = 90 * 24 * 3600
 
@@ -40,8 +44,9 @@ QUALITY = (
         label="Accuracy to reach", stored=run(36), exported=Exported("quality"), mlflow=METRIC),
     Column("accuracy_target_source", TEXT, "source of the target", stored=run(37), in_view=False,
         exported=Exported("quality")),
-    Column("converged", FLAG, "whether accuracy reached the target; empty if either is missing",
-        sql="accuracy_measured >= accuracy_target", exported=Exported("quality")),
+    Column("converged", FLAG, "whether accuracy reached the target of the workload or ruleset; empty without either",
+        sql=f"case when {MISSED} then false else accuracy_measured >= accuracy_target end",
+        exported=Exported("quality")),
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import BEGAN, COUNTED, NODE_HOURS
+from aisbench_core.model.columns import BEGAN, COUNTED, KNOWN, NODE_HOURS
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, statistics_of
 from aisbench_core.warehouse.answers.histories import Trend
 from aisbench_core.warehouse.records.rows import aware, utc
@@ -64,12 +64,12 @@ class RegionActivity:
 _KEYS = tuple(field.name for field in fields(Trend))
 
 # The best run of each trend that ended in the period. Group statistics know it without reading a run. Rows with a run
-# that missed its target hold no record.
+# that missed its target, and those that are not known to repeat one measurement, hold no record.
 _FASTEST = f"""
     select {", ".join(_KEYS)}, any_value(model) as model,
         max_by(best_run_id, best) as run_id, max_by(best_at, best) as ended, max(best) as throughput,
         list(group_id) as groups
-    from {{statistics}} where origin = 'launched' and missed = 0 group by {", ".join(_KEYS)}
+    from {{statistics}} where origin = 'launched' and missed = 0 and {KNOWN} group by {", ".join(_KEYS)}
     having max_by(best_at, best) >= $since order by ended desc limit {MAX_RECORDS}
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin
-from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, medians
+from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, KNOWN, medians
 from aisbench_core.statistics.student import T95, T95_BEYOND
 from aisbench_core.statistics.summary import MAX_EXPONENT
 from aisbench_core.warehouse.answers.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
@@ -47,8 +47,8 @@ _GROUPED = f"""
     groups as (
         select *,
             sd / mean as cv,
-            case when not_known = '' then {_CI_LOW} end as ci_low,
-            case when not_known = '' then {_CI_HIGH} end as ci_high,
+            case when {KNOWN} then {_CI_LOW} end as ci_low,
+            case when {KNOWN} then {_CI_HIGH} end as ci_high,
             coalesce(ci_low, mean) as low,
             coalesce(ci_high, mean) as high,
             {_DIFFERENCES}
@@ -80,7 +80,7 @@ def _rank(condition: str) -> str:
 
 
 def _ranked(row: str) -> str:
-    return f"{row}runs > 0 and {row}origin = 'launched' and {row}not_known = ''"
+    return f"{row}runs > 0 and {row}origin = 'launched' and {row}{KNOWN}"
 
 
 # Rows whose runs reached their target, or have none, come before those with a run that missed it: fast is what learns.

@@ -16,6 +16,11 @@ ASPECTS = {"accelerator": "accelerator", "image": "image", "code": "code_sha256"
 
 UNKNOWN = "unknown"
 _NOT_KNOWN = {"image": Message("image"), "data": Message("data"), "parameters": Message("parameters")}
+_MAKES_KNOWN = {
+    "image": Message("name the image by its digest (@sha256:…)"),
+    "data": Message("let the job report the hash of its data"),
+    "parameters": Message("import the results with their parameters"),
+}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -181,6 +186,20 @@ def mixed_or_unknown(*rows: str) -> Hint:
     """What is `not_known` of any of these rows, as a sentence; empty where all is known."""
     names = dict.fromkeys(name for row in rows for name in row.split(";") if name)
     return Message("mixed or unknown: {names}", names=joined(", ", map(_not_known, names))) if names else ""
+
+
+def what_makes_known(*rows: str) -> Hint:
+    """What to do so that later runs are compared; empty where all is known, and for names of other versions."""
+    names = dict.fromkeys(name for row in rows for name in row.split(";") if name)
+    ways = [way for name in names if (way := _way_to_know(name))]
+    return Message("For a comparison: {ways}", ways=joined("; ", ways)) if ways else ""
+
+
+def _way_to_know(name: str) -> Message | None:
+    group, _, parameter = name.partition(".")
+    if group == "parameters" and parameter:
+        return Message("put the file of parameter {name} into the code folder", name=parameter)
+    return _MAKES_KNOWN.get(name)
 
 
 def _not_known(name: str) -> Message:

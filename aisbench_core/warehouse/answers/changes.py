@@ -33,9 +33,9 @@ def boundaries(runs: Sequence[HistoryRun]) -> tuple[Boundary, ...]:
 
 
 def metric_histories(runs: Sequence[HistoryRun], unit: str, field: VersionField) -> tuple[MetricHistory, ...]:
-    """The history of each metric that any run has."""
+    """The history of each metric that any run has; levels and changes are of runs that are compared."""
     bounds = boundaries(runs)
-    measured = [metric for metric in TRACKED if any(metric.name in run.values for run in runs)]
+    measured = [metric for metric in TRACKED if any(metric.name in run.drawn for run in runs)]
     return tuple(_metric_history(metric, unit, runs, field, bounds) for metric in measured)
 
 
@@ -56,7 +56,7 @@ def _metric_history(
         metric.name,
         unit if metric.unit == THROUGHPUT else metric.unit,
         metric.higher_is_better,
-        levels=tuple(_level(metric, part, field) for part in parts),
+        levels=tuple(_level(metric, part, field) for part in parts if part),
         versions=tuple(_level(metric, part, field) for part in versions),
         changes=tuple(
             _change(metric, step, before, after, _near(measured, step.index, bounds))

@@ -12,7 +12,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import BEGAN, COUNTED, CURRENCY, FINGERPRINTED, FOLLOWING, GROUP_KEYS, Column, medians
+from aisbench_core.model.columns import (
+    BEGAN,
+    COUNTED,
+    CURRENCY,
+    FINGERPRINTED,
+    FOLLOWING,
+    GROUP_KEYS,
+    MISSED,
+    Column,
+    medians,
+)
 from aisbench_core.warehouse.spending import stored as spending
 from aisbench_core.warehouse.store.schema import RUNS, among
 
@@ -66,8 +76,8 @@ _NUMBERS = {
     "best_accuracy": "max(accuracy_measured) filter (where counted is not null)",
     "median_accuracy": "median(accuracy_measured) filter (where counted is not null)",
     "accuracy_target": "max(accuracy_target) filter (where counted is not null)",
-    "reached": "count(*) filter (where counted is not null and accuracy_measured >= accuracy_target)",
-    "missed": "count(*) filter (where counted is not null and accuracy_measured < accuracy_target)",
+    "reached": f"count(*) filter (where counted is not null and accuracy_measured >= accuracy_target and not {MISSED})",
+    "missed": f"count(*) filter (where counted is not null and {MISSED})",
     **{median.name: _median(median) for median in medians()},
     "currency": f"case when {_ONE_CURRENCY} then min(nullif(currency, '')) filter (where counted is not null) end",
 }

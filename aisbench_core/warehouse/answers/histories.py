@@ -5,14 +5,15 @@ Fields of rows, baselines and verdicts are keys of `aisbench regress --json`.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from aisbench_core.messages import Message
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import Mode
 from aisbench_core.statistics.difference import MIN_VALUES, MeanDifference, Power
 from aisbench_core.statistics.summary import Summary
+from aisbench_core.warehouse.answers.boards import mixed_or_unknown, what_makes_known
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration, short_id
 from aisbench_core.warehouse.values import Validity
 
@@ -111,6 +112,9 @@ class HistoryPage:
 # Why imported runs without a known time do not count: when they were imported says nothing about versions.
 NO_TIME = Message("time not known")
 
+# Why of a run below its target accuracy nothing else is compared: what learned nothing is not faster.
+TARGET_MISSED = Message("target missed")
+
 OTHER_ACCELERATOR = Message("another accelerator")
 # Why runs with another accelerator, or with other data, than the newest run that knows its own do not count.
 OTHER_DATA = Message("other data")
@@ -120,7 +124,8 @@ OTHER_DATA = Message("other data")
 class HistoryRun:
     """One run of a trend. `at` is its start by the cloud's clock, or its launch if it never started.
 
-    `values` are the numbers that count, by metric; `left_out` says why other metrics do not."""
+    `values` are the numbers that count, by metric; `left_out` says why other metrics do not. `not_compared`: those of
+    them that are drawn all the same, because the run counts elsewhere."""
 
     run_id: str
     at: datetime
@@ -132,6 +137,18 @@ class HistoryRun:
     values: Mapping[str, float]
     left_out: Mapping[str, str]
     ruleset_id: str = ""
+    not_known: str = ""
+    not_compared: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def drawn(self) -> Mapping[str, float]:
+        """Its numbers on charts and in tables."""
+        return {**self.values, **self.not_compared}
+
+    @property
+    def has_missed(self) -> bool:
+        """Whether its accuracy is below its target; only that is compared then."""
+        return TARGET_MISSED in self.left_out.values()
 
     @property
     def is_timeless(self) -> bool:
@@ -201,7 +218,8 @@ class MetricVerdict:
     """One metric of the candidate against the baseline.
 
     `p_value` is of this test alone, `adjusted_p` among all tests of the answer (Benjamini-Hochberg). `since` is the
-    candidate's first run. A metric that never changed its level has no candidate, and all runs are its `baseline`."""
+    candidate's first run. A metric that never changed its level has no candidate, and all runs are its `baseline`.
+    `missed`: how many of the candidate's runs are below their target accuracy; with such a run nothing has improved."""
 
     name: str
     unit: str
@@ -214,6 +232,7 @@ class MetricVerdict:
     adjusted_p: float | None = None
     power: Power | None = None
     since: str = ""
+    missed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +242,8 @@ class RegressionVerdict:
     `baseline` and `candidate` name versions; they are empty where levels or single runs are compared. `mixed`: which of
     image and code differ among the baseline's runs, because several versions were named; then nothing is compared.
     `other_builds`: runs of these versions with another image or code than their newest run. `within`: of the newest
-    version, its newest image and code against those before, and the level since a metric's last change."""
+    version, its newest image and code against those before, and the level since a metric's last change. `not_known`:
+    what can decide speed and is not known of the newest run (names separated by `;`); then nothing is compared."""
 
     rule: BaselineReason
     field: VersionField
@@ -237,6 +257,17 @@ class RegressionVerdict:
     mixed: tuple[str, ...] = ()
     within: tuple[MetricVerdict, ...] = ()
     other_builds: int = 0
+    not_known: str = ""
+
+    @property
+    def withheld(self) -> Hint:
+        """Why there is no verdict on runs that may differ in what decides speed; empty where all is known."""
+        return mixed_or_unknown(self.not_known)
+
+    @property
+    def advice(self) -> Hint:
+        """What makes it known of later runs."""
+        return what_makes_known(self.not_known)
 
     @property
     def decisive(self) -> MetricVerdict | None:
@@ -278,13 +309,16 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class TrendVerdict:
-    """A trend and its verdict, with the number of runs that do not count: `timeless` ones, and those of `other_systems`
-    (another accelerator, or other data)."""
+    """A trend and its verdict, with the number of runs that do not count: `timeless` ones, those of `other_systems`
+    (another accelerator, or other data), and those of which something that decides speed is `unknown`. Of those that
+    `missed` their target only the accuracy counts."""
 
     row: TrendRow
     verdict: RegressionVerdict
     timeless: int = 0
     other_systems: int = 0
+    unknown: int = 0
+    missed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

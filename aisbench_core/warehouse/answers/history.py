@@ -8,9 +8,11 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
-from aisbench_core.messages import Message
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import Mode, Origin
+from aisbench_core.model.columns import MISSED
 from aisbench_core.warehouse.answers import baselines
+from aisbench_core.warehouse.answers.boards import mixed_or_unknown
 from aisbench_core.warehouse.answers.changes import boundaries, metric_histories
 from aisbench_core.warehouse.answers.filters import KIND, Parameters, order, parameters, statistics_of
 from aisbench_core.warehouse.answers.group_statistics import AT, REASON, current
@@ -18,6 +20,7 @@ from aisbench_core.warehouse.answers.histories import (
     NO_TIME,
     OTHER_ACCELERATOR,
     OTHER_DATA,
+    TARGET_MISSED,
     Baseline,
     BaselineReason,
     History,
@@ -100,7 +103,8 @@ _PLAIN = ("run_id", "created_by", "framework_version", "code_sha256", "ruleset_i
 
 _RUNS = f"""
     select {", ".join(_PLAIN)}, {AT} as moment, started_at < created_at - interval 1 minute as doubtful,
-        coalesce(created_at >= imported_at, false) as timeless, image as engine_version, validity,
+        coalesce(created_at >= imported_at, false) as timeless, image as engine_version, validity, not_known,
+        {MISSED} as missed,
         {", ".join(_SYSTEM)}, {REASON} as reason,
         {", ".join(f"{_METRICS.get(metric.name, metric.name)} as {metric.name}" for metric in TRACKED)}
     from {{runs}} join results using (run_id) where $include_invalid or {_COUNTS}
@@ -213,8 +217,14 @@ def _trend_verdict(
         return replace(earlier[1], row=row)
     # Only the verdict is returned: the runs of all trends of a region would not fit into memory.
     runs, _, regression = _evaluated(cur, row, by, names, include_invalid=False)
-    timeless, others = sum(run.is_timeless for run in runs), sum(run.is_of_another_system for run in runs)
-    answer = TrendVerdict(row, regression, timeless, others)
+    answer = TrendVerdict(
+        row,
+        regression,
+        timeless=sum(run.is_timeless for run in runs),
+        other_systems=sum(run.is_of_another_system for run in runs),
+        unknown=sum(bool(run.not_known) for run in runs),
+        missed=sum(run.has_missed for run in runs),
+    )
     if not names:
         stored[row.group] = (key, answer)
     return answer
@@ -304,14 +314,24 @@ def _rows(cur: DuckDBPyConnection) -> list[dict[str, Any]]:
 def _run(row: Mapping[str, Any]) -> HistoryRun:
     validity = Validity(row["validity"])
     reason = row["reason"] if not validity.counts else NO_TIME if row["timeless"] else ""
-    reasons = {metric.name: reason or _reason(row[metric.name]) for metric in TRACKED}
+    uncounted = {metric.name: why for metric in TRACKED if (why := reason or _reason(row[metric.name]))}
+    numbers = {metric.name: float(row[metric.name]) for metric in TRACKED if metric.name not in uncounted}
+    excluded = {name: why for name in numbers if (why := _not_compared(row, name))}
     return HistoryRun(
         **{name: row[name] for name in (*_PLAIN, "engine_version")},
         at=aware(row["moment"]),
         validity=validity,
-        values={name: float(row[name]) for name, reason in reasons.items() if not reason},
-        left_out={name: reason for name, reason in reasons.items() if reason},
+        values={name: number for name, number in numbers.items() if name not in excluded},
+        left_out=uncounted | excluded,
+        not_known=row["not_known"] or "",
+        not_compared={name: numbers[name] for name in excluded},
     )
+
+
+def _not_compared(row: Mapping[str, Any], metric: str) -> Hint:
+    """Why a number that counts is not compared with those of other runs: as on the leaderboard, which ranks it last or
+    not at all."""
+    return mixed_or_unknown(row["not_known"] or "") or (TARGET_MISSED if row["missed"] and metric != "accuracy" else "")
 
 
 def _reason(value: float | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Run, WorkloadFacts
-from aisbench_core.model.columns import COUNTED, GROUP_KEYS, Compared, compared
+from aisbench_core.model.columns import COUNTED, GROUP_KEYS, MISSED, Compared, compared
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse.answers.compared import MAX_DOTS, Comparability, Peers, RunComparability, RunDot, Usual
@@ -39,7 +39,7 @@ def peers(
         f"""
         with ranked as (
             select group_id, run_id, {_THROUGHPUT[normalise_by]} as throughput,
-                coalesce(accuracy_measured < accuracy_target, false) as missed,
+                {MISSED} as missed,
                 row_number() over (partition by group_id order by created_at desc, run_id) as number
             from runs join results using (run_id)
             where {COUNTED} and {OF_GROUPS})

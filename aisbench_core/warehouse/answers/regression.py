@@ -62,7 +62,12 @@ def regression_verdict(
     """The newest runs of a trend, which are in time order, against its baseline; outcomes are decided later.
 
     `names`: the baseline as versions or run ids. Without any it is the version before the newest one; with one version
-    only, each metric's level before its last change. Runs without a number that counts are ignored."""
+    only, each metric's level before its last change. Runs without a number that counts are ignored. There is no verdict
+    where something that decides speed is not known of the newest run, or of all that are named."""
+    drawn = [run for run in runs if run.drawn]
+    named = [run for run in drawn if _is_named(run, field, names)]
+    if not_known := _not_known(drawn[-1:]) or _not_known(named):
+        return _withheld(drawn, field, named, rule, not_known)
     counted = [run for run in runs if run.values]
     if names:
         return _against(unit, field, rule, *_named(counted, field, names))
@@ -100,11 +105,40 @@ def versions_of(runs: Sequence[HistoryRun], field: VersionField) -> list[str]:
     return list(dict.fromkeys(run.version(field) for run in runs if run.values and run.version(field)))
 
 
+def _is_named(run: HistoryRun, field: VersionField, names: Sequence[str]) -> bool:
+    return run.run_id in names or run.version(field) in names
+
+
+def _not_known(runs: Sequence[HistoryRun]) -> str:
+    """What is not known of the newest of these runs, if nothing of any of them can be compared."""
+    return "" if not runs or any(run.values for run in runs) else runs[-1].not_known
+
+
+def _withheld(
+    runs: Sequence[HistoryRun],
+    field: VersionField,
+    baseline: Sequence[HistoryRun],
+    rule: BaselineReason,
+    not_known: str,
+) -> RegressionVerdict:
+    candidate = [run for run in runs if run.version(field) == runs[-1].version(field) and run not in baseline]
+    return RegressionVerdict(
+        rule if baseline else BaselineReason.VERSION_BEFORE,
+        field,
+        baseline=_one_version(baseline, field),
+        candidate=_one_version(candidate, field),
+        baseline_run_ids=tuple(run.run_id for run in baseline),
+        candidate_run_ids=tuple(run.run_id for run in candidate),
+        metrics=(),
+        not_known=not_known,
+    )
+
+
 def _named(
     runs: Sequence[HistoryRun], field: VersionField, names: Sequence[str]
 ) -> tuple[list[HistoryRun], list[HistoryRun]]:
     """The runs with these names, and the runs of the newest version; after single runs only later ones."""
-    baseline = [run for run in runs if run.run_id in names or run.version(field) in names]
+    baseline = [run for run in runs if _is_named(run, field, names)]
     newest = versions_of(runs, field)[-1:]
     if not baseline or not newest or newest[0] in names:  # the version of all runs may be unknown
         return baseline, []
@@ -196,7 +230,8 @@ def _compared(
     gap = difference(before, after)
     undecided = _undecided(metric, unit, summary(before), summary(after))
     since = candidate[0].run_id if candidate else ""
-    return replace(undecided, difference=gap, p_value=gap.p_value if gap else None, since=since)
+    missed = sum(run.has_missed for run in candidate)
+    return replace(undecided, difference=gap, p_value=gap.p_value if gap else None, since=since, missed=missed)
 
 
 def _by_level(all_runs: Sequence[HistoryRun], unit: str, field: VersionField) -> RegressionVerdict:
@@ -231,7 +266,9 @@ def _last_level(metric: Tracked, unit: str, runs: Sequence[HistoryRun]) -> Metri
     before, after = values[start : last.index], values[last.index :]
     undecided = _undecided(metric, unit, summary(before), summary(after))
     gap = difference(before, after)
-    return replace(undecided, difference=gap, p_value=last.p_value, since=measured[last.index].run_id)
+    since = measured[last.index]
+    missed = sum(run.has_missed for run in runs[runs.index(since) :])
+    return replace(undecided, difference=gap, p_value=last.p_value, since=since.run_id, missed=missed)
 
 
 def _values(metric: Tracked, runs: Sequence[HistoryRun]) -> list[float]:
@@ -277,7 +314,9 @@ def _with_outcome(metric: MetricVerdict, adjusted_p: float) -> MetricVerdict:
     change = _change(metric)
     outcome = Outcome.NO_CHANGE
     if adjusted_p <= ALPHA and abs(change) >= EFFECT:
-        outcome = Outcome.IMPROVEMENT if (change > 0) is metric.higher_is_better else Outcome.REGRESSION
+        is_better = (change > 0) is metric.higher_is_better
+        # What misses its target has not improved, however fast or much more accurate it became.
+        outcome = Outcome.REGRESSION if not is_better else Outcome.NO_CHANGE if metric.missed else Outcome.IMPROVEMENT
     return replace(metric, adjusted_p=adjusted_p, outcome=outcome)
 
 

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.errors import RunNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import Origin
-from aisbench_core.model.columns import COUNTED, GROUP_KEYS
+from aisbench_core.model.columns import COUNTED, GROUP_KEYS, KNOWN, MISSED
 from aisbench_core.statistics.amdahl import SizeRuns, amdahl
 from aisbench_core.statistics.summary import mean_interval
 from aisbench_core.warehouse.answers.compared import MAX_DOTS, RunDot
@@ -31,9 +31,10 @@ from aisbench_core.warehouse.values import BoardQuery, RunRow
 # What is equal along one curve: everything but the node count.
 LINE = ", ".join(name for name in GROUP_KEYS if name != "node_count")
 
-_IS_KNOWN = "(not_known = '' or origin <> 'launched')"
+# Imported results claim what they say, and are compared with each other only.
+_IS_KNOWN = f"({KNOWN} or origin <> 'launched')"
 _HAS_SIZE = "mode = 'cluster' and node_count is not null and cards_per_node is not null"
-_SCALES = f"{_HAS_SIZE} and {_IS_KNOWN}"
+_SCALES = f"{_HAS_SIZE} and {_IS_KNOWN} and not {MISSED}"
 
 # T(n) of everything that can scale: the median of the valid runs. Single servers do not work together.
 # Imported runs, which claim what they say, scale among themselves only.
@@ -57,7 +58,7 @@ _SYSTEM = tuple(name for name in GROUP_KEYS if name not in (*_CONFIGURATION, "no
 
 _WHY = f"""case when not ({COUNTED}) then validity
     when node_count is null or cards_per_node is null then 'nodes not known'
-    when not {_IS_KNOWN} then 'mixed or unknown' else '' end"""
+    when not {_IS_KNOWN} then 'mixed or unknown' when {MISSED} then 'target missed' else '' end"""
 
 # Amdahl's law is fitted to logarithms: their mean and squares of each size say as much as the single runs would.
 _CURVES = f"""
@@ -88,7 +89,7 @@ _CONFIGURATIONS = f"""
         max_by(newest_title, newest_at) as title, any_value(model), any_value(workload), any_value(dataset),
         sum(valid)::BIGINT as runs, max(on_curve) as node_counts, max(newest_at) as latest_at,
         count(*) over () as total
-    from (select *, count(*) filter ({_IS_KNOWN}) over (partition by {LINE}) as on_curve
+    from (select *, count(*) filter ({_IS_KNOWN} and runs > missed) over (partition by {LINE}) as on_curve
         from {{standings}} where valid > 0 and {_HAS_SIZE})
     group by {_KEY}
     order by origin = 'launched' desc, node_counts desc, latest_at desc, fingerprint limit $limit offset $offset

@@ -92,7 +92,7 @@ class ScalingPoint:
 @dataclass(frozen=True, slots=True)
 class ExcludedRuns:
     """Runs that do not count: `why` is a validity, "nodes not known" of an imported result without a node count, or
-    "mixed or unknown" of launched ones of which something that decides speed is not known."""
+    "mixed or unknown" of launched ones of which something that decides speed is not known, or "target missed"."""
 
     why: str
     node_count: int | None

@@ -128,7 +128,7 @@ _COUNTED = f"throughput_cluster) filter (where {COUNTED}"
 _COUNT = f"count(*) filter (where {COUNTED})"
 _CI_LOW, _CI_HIGH = mean_interval_sql(f"avg({_COUNTED})", f"stddev_samp({_COUNTED})", _COUNT)
 # A row may hold runs of several configurations, as of a search over parameters: what differs has no mean.
-_IS_ONE = "max(not_known) = '' and min(fingerprint) = max(fingerprint)"
+_IS_ONE = f"bool_and({columns.KNOWN}) and min(fingerprint) = max(fingerprint)"
 _OLYMPIC = f"""case when {_COUNT} >= {OLYMPIC_RUNS}
     then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_COUNT} - 2) end"""
 _VALID = f"case when origin = 'launched' then {_COUNT} end"

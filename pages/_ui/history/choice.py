@@ -73,7 +73,7 @@ def selected_history(row: TrendRow) -> History:
     with right:
         invalid = url.toggle("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
     history = cached(core().warehouse.history, row, field, include_invalid=invalid)
-    versions = dict.fromkeys(run.version(history.field) for run in history.runs if run.values)
+    versions = dict.fromkeys(run.version(history.field) for run in history.runs if run.drawn)
     baseline = url.choice(
         middle.selectbox,
         "against",

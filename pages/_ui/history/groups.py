@@ -99,7 +99,7 @@ def _row(group: TrendVerdict, flavor: str, parameters: str) -> dict[str, Any]:
         t("board.model"): group.row.model,
         t("board.flavor"): flavor,
         t("board.block_size"): nodes_and_cards(trend.node_count, trend.cards_per_node),
-        t("history.change"): change_of(regression_verdict) or MISSING,
+        t("history.change"): t.message(regression_verdict.withheld) or change_of(regression_verdict) or MISSING,
         t("history.interval"): f"{signed(gap.ci_low, 1)} … {signed(gap.ci_high, 1)}" if gap else MISSING,
         t("history.candidate"): short(regression_verdict.candidate) or MISSING,
         t("history.baseline"): short(regression_verdict.baseline) or MISSING,

@@ -52,10 +52,16 @@ def show_regression(history: History) -> None:
     where = (group.flavor or group.pool_id, nodes_and_cards(group.node_count, group.cards_per_node))
     name = " · ".join(filter(None, (history.row.model or history.row.workload, *where)))
     title_tab(f"{SIGNS.get(regression_verdict.outcome, '')} {name}".strip())
-    text = f"**{t(f'outcome.{regression_verdict.outcome.name.lower()}')}**"
+    text = f"**{plain(outcome_or_reason(regression_verdict))}**"
     if regression_verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
         text = " – ".join(filter(None, (text, "; ".join(_news(regression_verdict)))))
     box(text, icon=icon)
+
+
+def outcome_or_reason(regression_verdict: RegressionVerdict) -> str:
+    """The outcome, or why there is none."""
+    withheld = regression_verdict.withheld
+    return t.message(withheld) or t(f"outcome.{regression_verdict.outcome.name.lower()}")
 
 
 def link_to_configuration(history: History) -> None:
@@ -65,8 +71,11 @@ def link_to_configuration(history: History) -> None:
 
 def show_basis(history: History) -> None:
     """What the verdict compares, which change could have been detected, and what to keep in mind."""
-    st.markdown(_basis(history))
-    st.markdown(_power(history.verdict))
+    if history.verdict.withheld:
+        st.markdown(plain(t.message(history.verdict.advice)))
+    else:
+        st.markdown(_basis(history))
+        st.markdown(_power(history.verdict))
     for line in _caveats(history):
         st.caption(line)
 
@@ -119,7 +128,9 @@ def _test_cells(metric: MetricVerdict) -> dict[str, Any]:
 
 
 def show_changes(metric: MetricHistory) -> None:
-    """Where the metric changed its level, and what was new there."""
+    """Where the metric changed its level, and what was new there; nothing where it has no level."""
+    if not metric.levels:
+        return
     title = t("history.changes", metric=t(f"metric.{metric.name}"))
     st.header(title)
     if not metric.changes:
@@ -173,15 +184,12 @@ def _show_rules(runs: Sequence[HistoryRun]) -> None:
 
 
 def _run_cells(run: HistoryRun, regression_verdict: RegressionVerdict, metric: str) -> dict[str, Any]:
-    name, value = t(f"metric.{metric}"), run.values.get(metric)
+    name, value = t(f"metric.{metric}"), run.drawn.get(metric)
     part = MISSING
     if run.run_id in regression_verdict.baseline_run_ids:
         part = t("history.baseline")
     elif run.run_id in regression_verdict.candidate_run_ids:
         part = t("history.candidate")
-    # Why a number does not count: a sentence of ours, or the ids of the checks that failed.
-    reason = run.left_out.get(metric, "")
-    key = f"history.{reason.replace(' ', '_')}"
     return {
         t("board.run"): run.run_id,
         t("history.at"): when(run.at, "%Y-%m-%d %H:%M"),
@@ -189,7 +197,7 @@ def _run_cells(run: HistoryRun, regression_verdict: RegressionVerdict, metric: s
         t.with_unit(name, "%" if metric in SHARES else ""): hundredfold(value) if metric in SHARES else rounded(value),
         t("history.part"): part,
         t("board.validity"): t(f"validity.{run.validity}"),
-        t("board.reason"): t(key) if t.knows(key) else reason,
+        t("board.reason"): trend_charts.reason_text(run, metric),
         t("board.by"): run.created_by,
         t.field("engine_version"): run.engine_version,
         t.field("code_sha256"): short(run.code_sha256),
@@ -268,6 +276,10 @@ def _caveats(history: History) -> Iterator[str]:
         yield t("history.timeless", runs=timeless)
     if other_systems := sum(run.is_of_another_system for run in history.runs):
         yield t("history.other_systems", runs=other_systems)
+    if missed := sum(run.has_missed for run in history.runs):
+        yield t("history.missed", runs=missed)
+    if not regression_verdict.withheld and (unknown := sum(bool(run.not_known) for run in history.runs)):
+        yield t("history.unknown_runs", runs=unknown)
     if regression_verdict.other_builds:
         yield t("history.other_builds", runs=regression_verdict.other_builds)
     if regression_verdict.mixed:

@@ -6,8 +6,16 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.formats import clipped, short
-from aisbench_core.warehouse.answers.histories import Change, History, MetricHistory, RunLevel, VersionField
+from aisbench_core.formats import MISSING, clipped, short
+from aisbench_core.warehouse.answers.histories import (
+    TARGET_MISSED,
+    Change,
+    History,
+    HistoryRun,
+    MetricHistory,
+    RunLevel,
+    VersionField,
+)
 from pages._ui.shell.charts import (
     SHAPES,
     Drawing,
@@ -37,7 +45,10 @@ def over_time(history: History, metric: MetricHistory, ink: str) -> Drawing:
     y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=_axis())
     layers = [
         *if_any([band for band in bands if band["low"] is not None], _interval),
-        chart_of(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2=alt.X2("to:T"), y=alt.Y("mean:Q")),
+        *if_any(
+            bands,
+            lambda base: base.mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2=alt.X2("to:T"), y=alt.Y("mean:Q")),
+        ),
         *_boundaries(history, ink),
         *if_any([_change(change) for change in metric.changes], _changes),
         _dots(history, metric, ink).encode(x=alt.X("at:T", title=None), y=y),
@@ -47,7 +58,7 @@ def over_time(history: History, metric: MetricHistory, ink: str) -> Drawing:
 
 def over_versions(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """Runs by version, in the order of first runs; a bar spans the 95 % interval of the mean, a tick is the mean."""
-    order = [short(level.label) for level in metric.versions]
+    order = [*_labels_of_versions(history, metric)]
     x = alt.X("version:N", title=t.field(history.field), sort=order, axis=alt.Axis(labelLimit=200, labelAngle=0))
     y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12), axis=_axis())
     values = [
@@ -62,7 +73,7 @@ def over_versions(history: History, metric: MetricHistory, ink: str) -> Drawing:
     spread = [value for value in values if value["low"] is not None]
     layers = [
         *if_any(spread, lambda base: _spread(base).encode(x=x)),
-        chart_of(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y=alt.Y("mean:Q")),
+        *if_any(values, lambda base: base.mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y=alt.Y("mean:Q"))),
         _dots(history, metric, ink).encode(x=x, y=y),
     ]
     return alt.layer(*layers, height=HEIGHT)
@@ -83,7 +94,7 @@ def _spread(base: Drawing) -> Drawing:
 
 
 def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
-    """One dot per run that counts; those of the baseline have a ring."""
+    """One dot per run that counts, pale if it is not compared; those of the baseline have a ring."""
     baseline = frozenset(history.verdict.baseline_run_ids)
     values = [
         {
@@ -91,20 +102,23 @@ def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
             "at": run.at.isoformat(),
             "version": short(run.version(history.field)),
             "whole": run.version(history.field),
-            "value": run.values[metric.name],
+            "value": run.drawn[metric.name],
             "by": run.created_by,
+            "pale": metric.name not in run.values,
+            "remark": reason_text(run, metric.name) or MISSING,
             "ring": 2 if run.run_id in baseline else 0,
         }
         for run in history.runs
-        if metric.name in run.values
+        if metric.name in run.drawn
     ]
     legend = alt.Legend(orient="bottom", columns=6, symbolLimit=24, symbolStrokeWidth=0, symbolOpacity=1)
     versions: dict[str, Any] = {"title": t.field(history.field), "legend": legend}
     shapes = _shapes(history, metric)
     return (
         chart_of(values)
-        .mark_point(filled=True, size=80, opacity=0.8, stroke=ink)
+        .mark_point(filled=True, size=80, stroke=ink)
         .encode(
+            opacity=alt.OpacityValue(0.8, condition={"test": "datum.pale", "value": 0.3}),
             strokeWidth=alt.StrokeWidth("ring:Q", scale=None),
             color=alt.Color("version:N", scale=_colours(history, metric), **versions),
             shape=alt.Shape("version:N", scale=shapes, **versions) if shapes else alt.ShapeValue(SHAPES[0]),
@@ -114,14 +128,22 @@ def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
                 alt.Tooltip("value:Q", title=_title(metric), format=",.6~r"),
                 alt.Tooltip("at:T", title=t("history.at"), format="%Y-%m-%d %H:%M"),
                 alt.Tooltip("by:N", title=t("board.by")),
+                alt.Tooltip("remark:N", title=t("board.reason")),
             ],
         )
     )
 
 
+def reason_text(run: HistoryRun, metric: str) -> str:
+    """Why a number does not count: a sentence of ours, or the ids of the checks that failed."""
+    reason = run.left_out.get(metric, "") or (TARGET_MISSED if run.has_missed else "")
+    key = f"history.{reason.replace(' ', '_')}"
+    return t(key) if t.knows(key) else t.message(reason)
+
+
 def _colours(history: History, metric: MetricHistory) -> alt.Scale:
     """Of framework versions those that they have on every page; of images and code, in the order of first runs."""
-    labels = {short(level.label): level.label for level in metric.versions}
+    labels = _labels_of_versions(history, metric)
     if history.field is VersionField.FRAMEWORK:
         return version_scale(labels.items())
     return colour_scale(ramp([*labels]))
@@ -129,10 +151,16 @@ def _colours(history: History, metric: MetricHistory) -> alt.Scale:
 
 def _shapes(history: History, metric: MetricHistory) -> alt.Scale | None:
     """Beside the colours, which begin anew after the sixth version."""
-    labels = {short(level.label): level.label for level in metric.versions}
+    labels = _labels_of_versions(history, metric)
     if history.field is VersionField.FRAMEWORK:
         return version_shapes(labels.items())
     return shape_scale(shape_of([*labels]))
+
+
+def _labels_of_versions(history: History, metric: MetricHistory) -> dict[str, str]:
+    """The versions of all dots, by what is shown of them, in the order of first runs."""
+    versions = (run.version(history.field) for run in history.runs if metric.name in run.drawn)
+    return {short(version): version for version in versions if version}
 
 
 def _boundaries(history: History, ink: str) -> list[Drawing]:

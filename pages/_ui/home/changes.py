@@ -7,6 +7,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import change_digits, short, signed
 from aisbench_core.model import Origin
+from aisbench_core.warehouse.answers.boards import mixed_or_unknown
 from aisbench_core.warehouse.answers.histories import (
     BaselineReason,
     MetricVerdict,
@@ -42,6 +43,9 @@ def show_changed(regressions: Regressions, region: RegionFacts) -> None:
     parameters = distinctions(regressions, region.region)
     for group in listed:
         _show_group(group, short_title(group.row, parameters), region)
+    if withheld := [group.verdict.not_known for group in regressions.groups if group.verdict.withheld]:
+        reasons = t.message(mixed_or_unknown(*withheld))
+        st.caption(t("home.withheld", count=f"{len(withheld):,}", reasons=plain(reasons)))
     counts = Counter(group.verdict.outcome for group in regressions.groups)
     with st.container(horizontal=True):
         label = t("home.all_benchmarks", count=f"{regressions.total:,}")
