@@ -17,11 +17,15 @@ class InvalidNumber(AisbenchError):
 
 @dataclass(frozen=True, slots=True)
 class NumberRange:
-    """The numbers that a field takes: from `least` to `most`, where there are limits."""
+    """The numbers that a field takes: from `least` to `most`, where there are limits.
+
+    `without_least`, `without_most`: that limit itself is not allowed."""
 
     least: float | None = None
     most: float | None = None
     is_whole: bool = False
+    without_least: bool = False
+    without_most: bool = False
 
     def read(self, text: str) -> float:
         """The number that a text states; an int if it must be whole. Raises InvalidNumber, saying what is allowed."""
@@ -42,12 +46,26 @@ class NumberRange:
     @property
     def allowed(self) -> Message:
         """What is allowed, for display."""
-        limits = limits_text(self.least, self.most)
+        limits = self._limits
         kind = Message("a whole number") if self.is_whole else Message("a number")
         return Message("{kind}, {limits}", kind=kind, limits=limits) if limits else kind
 
+    @property
+    def _limits(self) -> Message | Literal[""]:
+        if not self.without_least and not self.without_most:
+            return limits_text(self.least, self.most)
+        lower: Message | Literal[""] = limits_text(self.least, None)
+        if self.without_least:
+            lower = Message("more than {minimum:.12g}", minimum=self.least)
+        upper: Message | Literal[""] = limits_text(None, self.most)
+        if self.without_most:
+            upper = Message("less than {maximum:.12g}", maximum=self.most)
+        return Message("{lower}, {upper}", lower=lower, upper=upper) if lower and upper else lower or upper
+
     def _includes(self, number: float) -> bool:
-        return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
+        is_limit = (self.without_least and number == self.least) or (self.without_most and number == self.most)
+        is_within = (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
+        return is_within and not is_limit
 
     def _parse(self, text: str) -> float | None:
         if "_" in text:  # int and float take 1_000
@@ -65,9 +83,11 @@ class NumberRange:
 
 
 def range_of(field: FieldInfo, *, is_whole: bool = False) -> NumberRange:
-    """The range that a model's field declares by `ge` and `le`."""
-    limits = {name: getattr(item, name) for item in field.metadata for name in ("ge", "le") if hasattr(item, name)}
-    return NumberRange(limits.get("ge"), limits.get("le"), is_whole)
+    """The range that a model's field declares by `ge` or `gt`, and `le` or `lt`."""
+    names = ("ge", "gt", "le", "lt")
+    limits = {name: getattr(item, name) for item in field.metadata for name in names if hasattr(item, name)}
+    least, most = limits.get("gt", limits.get("ge")), limits.get("lt", limits.get("le"))
+    return NumberRange(least, most, is_whole, without_least="gt" in limits, without_most="lt" in limits)
 
 
 def limits_text(least: float | None, most: float | None) -> Message | Literal[""]:

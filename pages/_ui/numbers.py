@@ -39,9 +39,13 @@ def read_entry(text: str, default: Default, allowed: NumberRange) -> NumberEntry
 
 def show_number_field(label: str, allowed: NumberRange, *, help_text: str = "", **arguments: Any) -> str:
     """The text in a field whose help says what is allowed. `arguments` go to Streamlit as they are."""
-    about = t("number.allowed", allowed=plain(t.message(allowed.allowed)))
-    text: str = st.text_input(label, help=f"{help_text} {about}".strip(), **arguments)
+    text: str = st.text_input(label, help=f"{help_text} {allowed_text(allowed)}".strip(), **arguments)
     return text
+
+
+def allowed_text(allowed: NumberRange) -> str:
+    """What is allowed, for the help of a field."""
+    return t("number.allowed", allowed=plain(t.message(allowed.allowed)))
 
 
 def show_refusal(problem: str) -> None:

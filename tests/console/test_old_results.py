@@ -9,7 +9,7 @@ from aisbench_core.importing.choices import ImportAnswers
 from aisbench_core.importing.readers.results import ColumnMeaning, Table
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity, Warehouse
-from pages._ui.imports.import_results import answers_in
+from pages._ui.imports.import_results import READ, REFUSED, answers_in, refused_in
 from pages._ui.imports.table_columns import corrected
 from pages._ui.shell.words import Language, Words, set_language
 from tests.console.conftest import OpenPage, texts
@@ -155,13 +155,45 @@ def test_a_correction_of_columns_is_carried_out_and_the_rest_stays() -> None:
 @pytest.mark.parametrize("language", list(Language))
 def test_a_change_in_a_row_is_an_answer_about_that_result(language: Language) -> None:
     t = Words(language)
-    changes: dict[str, object] = {t.field("node_count"): 4, t.field("mode"): t("mode.cluster"), t.field("model"): ""}
+    changes: dict[str, object] = {t.field("node_count"): "4", t.field("mode"): t("mode.cluster"), t.field("model"): ""}
 
     set_language(language)
-    answers = answers_in(changes)
+    answers = answers_in(changes, ImportAnswers(model="net", framework_version="2.0"))
+    cleared = answers_in({t.field("mode"): None, t.field("node_count"): None}, answers)
     set_language(Language.EN)
 
-    assert answers == ImportAnswers(node_count=4, mode=Mode.CLUSTER)
+    assert answers == ImportAnswers(node_count=4, mode=Mode.CLUSTER, framework_version="2.0")
+    assert cleared == ImportAnswers(framework_version="2.0")
+
+
+@pytest.mark.parametrize("typed", ["0", "4097", "2.5", "four", "1_000"])
+def test_a_number_in_a_row_that_is_refused_is_no_answer_and_stays_until_it_is_corrected(typed: str) -> None:
+    nodes = Words(Language.EN).field("node_count")
+
+    refused = refused_in({nodes: f" {typed} "}, {})
+
+    assert answers_in({nodes: typed}, ImportAnswers(node_count=2)) == ImportAnswers()
+    assert refused == {"node_count": typed}
+    assert refused_in({nodes: typed, "Note": "x"}, {"cards_per_node": "65"}) == {
+        "cards_per_node": "65",
+        "node_count": typed,
+    }
+    assert refused_in({nodes: "4"}, refused) == refused_in({nodes: None}, refused) == {}
+
+
+def test_a_refused_number_in_a_row_says_what_is_allowed_and_blocks_the_import(open_page: OpenPage) -> None:
+    app = upload(open_page("import"), ("bert.log", BERT))
+    identity = app.session_state[READ].results[0].identity
+
+    app.session_state[REFUSED] = {identity: {"cards_per_node": "65"}}
+    app.run()
+
+    assert "'65' is not allowed; enter a whole number, 1 to 64" in texts(app)
+    assert app.button(key="old-save").disabled
+    [preview] = [table.value for table in app.dataframe if "Cards per node" in table.value]
+    assert [*preview["Cards per node"]] == ["65"], "it stays as it was typed"
+    upload(app, ("resnet.log", RESNET))
+    assert not app.button(key="old-save").disabled, "other files, other answers"
 
 
 def test_an_empty_leaderboard_leads_here(open_page: OpenPage, data_dir: Path) -> None:

@@ -1,12 +1,18 @@
 """Numbers that people type: read as they stand, or refused with what is allowed."""
 
+from typing import Annotated, get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
-from aisbench_core.authoring.number_ranges import InvalidNumber, NumberRange
+from aisbench_core.authoring.number_ranges import InvalidNumber, NumberRange, range_of
 from aisbench_core.authoring.specfile import NUMBERS, read_written
 from aisbench_core.messages import in_chinese
+from aisbench_core.model import Budget, ParameterSearch, RunSpec, SeriesPlan
+from aisbench_core.model.schedule import Timing
 
 NODES, HOURS = NumberRange(1, 4096, is_whole=True), NumberRange(least=0)
 
@@ -36,6 +42,44 @@ def test_a_number_beyond_all_floats_or_with_underscores_is_refused_without_limit
 ) -> None:
     with pytest.raises(InvalidNumber, match=r"is not allowed; enter a (whole )?number$"):
         NumberRange(is_whole=is_whole).read(text)
+
+
+@pytest.mark.parametrize(
+    ("field", "refused", "taken", "allowed"),
+    [
+        (Field(gt=0, le=720), ("0", "721", "-1"), ("0.001", "720"), "enter a number, more than 0, at most 720"),
+        (Field(ge=1, lt=2), ("0.5", "2"), ("1", "1.99"), "enter a number, at least 1, less than 2"),
+        (Field(gt=0), ("0", "-1"), ("1e-9", "1e9"), "enter a number, more than 0"),
+        (Field(lt=5), ("5",), ("-7", "4.9"), "enter a number, less than 5"),
+        (Field(ge=0), ("-1",), ("0",), "enter a number, at least 0"),
+    ],
+)
+def test_a_limit_that_a_models_field_excludes_is_refused_and_said(
+    field: FieldInfo, refused: tuple[str, ...], taken: tuple[str, ...], allowed: str
+) -> None:
+    found = range_of(field)
+
+    assert [found.problem(text) for text in taken] == ["" for _ in taken]
+    for text in refused:
+        assert found.problem(text) == f"'{text}' is not allowed; {allowed}"
+
+
+@pytest.mark.parametrize("model", [SeriesPlan, ParameterSearch, Timing, Budget, RunSpec])
+@given(number=st.one_of(st.integers(-3, 10**6), st.floats(-3, 1e6).map(lambda number: round(number, 3))))
+def test_a_field_takes_exactly_the_numbers_that_its_model_takes(model: type[BaseModel], number: float) -> None:
+    """What a page refuses, its service would refuse; what it takes, is taken."""
+    for name, field in model.model_fields.items():
+        if not {int, float} & {field.annotation, *get_args(field.annotation)}:
+            continue
+        is_whole = float not in (field.annotation, *get_args(field.annotation))
+        values: TypeAdapter[object] = TypeAdapter(Annotated[field.annotation, field])  # type: ignore[arg-type]  # not static
+        try:
+            values.validate_python(number)
+        except ValidationError:
+            is_valid = False
+        else:
+            is_valid = True
+        assert (range_of(field, is_whole=is_whole).problem(str(number)) == "") == is_valid, (name, number)
 
 
 @given(st.text())

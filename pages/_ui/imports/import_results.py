@@ -3,7 +3,7 @@
 What was read stays in the session, so that answers can be changed; nothing is stored before the button is pressed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from aisbench_core.authoring.specfile import NUMBERS
 from aisbench_core.formats import MISSING, number, percent
 from aisbench_core.importing.choices import Choices, ImportAnswers, Preview, Provenance
 from aisbench_core.importing.readers.results import ParsedResult, Table, Unread
-from aisbench_core.model import Mode
+from aisbench_core.model import Mode, RunSpec
 from aisbench_core.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
 from pages._ui import numbers
 from pages._ui.imports.table_columns import corrected, show_columns
@@ -28,7 +28,7 @@ from pages._ui.shell.navigation import LEADERBOARD, link
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
-READ, CORRECTIONS, SAVED, ROUND = "old-read", "old-about", "old-saved", "old-round"
+READ, CORRECTIONS, REFUSED, SAVED, ROUND = "old-read", "old-about", "old-refused", "old-saved", "old-round"
 MAX_MB = MOST_FILE_BYTES // 1024**2
 
 MAX_PREVIEWS = 200  # how many results the preview shows; what is answered for all holds for the others, too
@@ -39,7 +39,8 @@ OBS = "obs://"
 KINDS = ["log", "txt", "out", "json", "csv", "tsv", "xlsx", "zip", "tar", "gz", "tgz", "db", "sqlite"]
 
 # Fields that can be changed in the preview.
-EDITABLE = ("model", "framework_version", "mode", "node_count", "cards_per_node", "throughput_definition")
+COUNTS = ("node_count", "cards_per_node")
+EDITABLE = ("model", "framework_version", "mode", *COUNTS, "throughput_definition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,8 @@ def _read(again: Callable[[], Iterator[ParsedResult | Unread]], tables: Iterator
         readable = tuple(table for table in tables if isinstance(table, Table))
     st.session_state[READ] = Read(tuple(results), tuple(unread), readable, again)
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
-    st.session_state.pop(CORRECTIONS, None)
-    st.session_state.pop(SAVED, None)
+    for key in (CORRECTIONS, REFUSED, SAVED):
+        st.session_state.pop(key, None)
 
 
 def last_read() -> Read | None:
@@ -217,6 +218,9 @@ def show_preview(read: Read, choices: Choices) -> None:
     previews = core().imports.preview(read.results[:MAX_PREVIEWS], choices, actor())
     rows = [_cells(preview) for preview in previews]
     editable = [t.field(name) for name in EDITABLE]
+    # Not columns of numbers: those drop what is out of range without a word.
+    helps = {name: numbers.allowed_text(NUMBERS[name]) for name in COUNTS}
+    counts = {t(f"field.{name}"): st.column_config.TextColumn(help=text) for name, text in helps.items()}
     # Doubts should be visible without scrolling; where there are none, they need little room.
     doubtful = any(preview.result.problems for preview in previews)
     st.data_editor(
@@ -229,20 +233,24 @@ def show_preview(read: Read, choices: Choices) -> None:
             t("import_results.leaderboard"): st.column_config.TextColumn(width="large"),
             t("import_results.doubts"): st.column_config.TextColumn(width="large" if doubtful else "small"),
             t("field.mode"): st.column_config.SelectboxColumn(options=[t(f"mode.{mode}") for mode in Mode]),
-            t("field.node_count"): st.column_config.NumberColumn(min_value=1, max_value=4096, step=1),
-            t("field.cards_per_node"): st.column_config.NumberColumn(min_value=1, max_value=64, step=1),
+            **counts,
         },
         key=_preview_key(),
         on_change=_keep_corrections,
         args=(tuple(preview.result.identity for preview in previews),),
         alt=title,
     )
+    for preview in previews:
+        for name, text in _refused().get(preview.result.identity, {}).items():
+            problem = t.message(NUMBERS[name].problem(text))
+            numbers.show_refusal(f"{preview.result.location} · {t(f'field.{name}')}: {problem}")
     if len(read.results) > MAX_PREVIEWS:
         st.caption(t("import_results.first", count=MAX_PREVIEWS))
 
 
 def _cells(preview: Preview) -> dict[str, object]:
     run, facts = preview.record.run, preview.record.workload
+    refused = _refused().get(preview.result.identity, {})
     stated = preview.record.imported.stated if preview.record.imported else ()
     state = t("import_results.here", run=preview.existing) if preview.existing else t("import_results.new")
     if preview.duplicate_of:
@@ -259,13 +267,22 @@ def _cells(preview: Preview) -> dict[str, object]:
         t("import_results.file"): preview.result.location,
         t.field("framework_version"): run.spec.framework_version,
         t.field("mode"): t(f"mode.{run.spec.mode}") if "mode" in stated else None,
-        t.field("node_count"): run.spec.node_count if "node_count" in stated else None,
-        t.field("cards_per_node"): run.spec.cards_per_node if "cards_per_node" in stated else None,
+        **{t.field(name): refused.get(name) or _count_text(run.spec, name, stated) for name in COUNTS},
         t("board.throughput", unit=facts.throughput_unit): number(preview.result.info.throughput_ratio, digits=6),
         t("board.accuracy"): percent(preview.result.info.accuracy),
         t("recorded.ended"): when(run.ended_at),
         t.field("throughput_definition"): facts.throughput_definition,
     }
+
+
+def _count_text(spec: RunSpec, name: str, stated: Collection[str]) -> str | None:
+    return numbers.text_of(getattr(spec, name)) if name in stated else None
+
+
+def _refused() -> Mapping[str, Mapping[str, str]]:
+    """The numbers that are refused, by the identity of their result and by field, as they were typed."""
+    refused: Mapping[str, Mapping[str, str]] = st.session_state.get(REFUSED, {})
+    return refused
 
 
 def _preview_key() -> str:
@@ -275,27 +292,38 @@ def _preview_key() -> str:
 @whole
 def _keep_corrections(identities: Sequence[str]) -> None:
     """Keep the changes of single results: the editor loses them when an answer for all draws it anew."""
-    corrections = dict(st.session_state.get(CORRECTIONS, {}))
+    corrections, refused = dict(st.session_state.get(CORRECTIONS, {})), dict(_refused())
     for index, changes in st.session_state[_preview_key()]["edited_rows"].items():
-        corrections[identities[int(index)]] = answers_in(changes)
+        identity = identities[int(index)]
+        corrections[identity] = answers_in(changes, corrections.get(identity, ImportAnswers()))
+        refused[identity] = refused_in(changes, refused.get(identity, {}))
     st.session_state[CORRECTIONS] = corrections
+    st.session_state[REFUSED] = {identity: texts for identity, texts in refused.items() if texts}
 
 
-def answers_in(changes: Mapping[str, object]) -> ImportAnswers:
-    """The changes of one row of the preview, by column title, as answers."""
+def answers_in(changes: Mapping[str, object], before: ImportAnswers) -> ImportAnswers:
+    """A result's answers after the changes of its row, by column title; what is refused answers nothing."""
     modes = {t(f"mode.{mode}"): mode for mode in Mode}
-    answers = {name: changes[t.field(name)] for name in EDITABLE if changes.get(t.field(name)) not in (None, "")}
-    mode = answers.pop("mode", None)
-    return replace(ImportAnswers(**answers), mode=modes.get(str(mode)))  # type: ignore[arg-type]  # the editor keeps the types
+    typed = {name: str(changes[t.field(name)] or "") for name in EDITABLE if t.field(name) in changes}
+    counts = {name: numbers.read_entry(typed.pop(name), None, NUMBERS[name]).value for name in COUNTS if name in typed}
+    mode = {"mode": modes.get(typed.pop("mode"))} if "mode" in typed else {}
+    return replace(before, **typed, **counts, **mode)  # type: ignore[arg-type]  # counts are whole
+
+
+def refused_in(changes: Mapping[str, object], before: Mapping[str, str]) -> Mapping[str, str]:
+    """The refused numbers of a result after the changes of its row."""
+    typed = {name: str(changes[t.field(name)] or "").strip() for name in COUNTS if t.field(name) in changes}
+    return {name: text for name, text in {**before, **typed}.items() if text and NUMBERS[name].problem(text)}
 
 
 def show_save(read: Read, choices: Choices) -> None:
     """The button; afterwards how many runs are new, and a link to them."""
     label = t("import_results.save", count=len(read.results))
+    blocked = any(result.identity in _refused() for result in read.results)
     if (
         read.results
         and may("ResultImport.save")
-        and st.button(label, key="old-save", type="primary", icon=":material/save:")
+        and st.button(label, key="old-save", type="primary", icon=":material/save:", disabled=blocked)
     ):
         bar, total = st.progress(0.0), len(read.results)
 

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.access.server_files import require_open_files
-from aisbench_core.authoring.number_ranges import NumberRange, range_of
+from aisbench_core.authoring.number_ranges import range_of
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, money, nodes_and_cards, number
 from aisbench_core.model import Objective, ParameterSearch, RunSpec, Sampler, SeriesPlan, SeriesRow
@@ -31,8 +31,7 @@ SEARCH_EXAMPLE = "batch_size=16..256 log; learning_rate=0.01..1 log"
 
 REPEATS, PARALLEL = (range_of(SeriesPlan.model_fields[name], is_whole=True) for name in ("repeats", "parallel"))
 TRIALS, SEED = (range_of(ParameterSearch.model_fields[name], is_whole=True) for name in ("trials", "seed"))
-RUN_HOURS = NumberRange(0, 720)
-NODE_HOURS = NumberRange(0)
+RUN_HOURS, NODE_HOURS = (range_of(SeriesPlan.model_fields[name]) for name in ("hours_per_run", "budget"))
 
 LAUNCH = Dialog("series-launch")  # about a token: a token launches once, however often the button is pressed
 
