@@ -20,6 +20,7 @@ RECORD = frozenset(
         "record.json",
         "remarks.jsonl",
         "removals.jsonl",
+        "resolved.json",
         "spec.yaml",
         "system.json",
         "train_result_info.json",

@@ -184,7 +184,9 @@ def _print_state(core: "Core", run: "Run", printed: str) -> str:
     """Print the state and progress if the line differs from the last one printed; returns the line."""
     progress = core.ledger.progress(run.run_id)
     share = ""
-    if progress and progress.is_plausible and progress.state is run.state:
+    if progress and progress.has_no_total and progress.state is run.state:
+        share = f" {progress.unit}"
+    elif progress and progress.is_plausible and progress.state is run.state:
         # In quarters: a line for each file of an upload would flood the terminal.
         share = f" {int(progress.fraction * 4) * 25} % of {progress.total} {progress.unit}"
     line = f"{display.state(run)}{share}" + (f": {run.detail}" if run.detail else "")

@@ -203,12 +203,7 @@ def _run_fields(
         ("detail", run.detail),
         ("queue", queue_text(run, details)),
         # Progress is stored per state; that of an earlier one says nothing about the present.
-        (
-            "progress",
-            f"{progress.done} of {progress.total} {progress.unit}"
-            if progress and progress.is_plausible and progress.state is run.state
-            else "",
-        ),
+        ("progress", _progress_text(progress) if progress and progress.state is run.state else ""),
         ("workload", f"{spec.workload} {spec.framework_version}".strip()),
         ("parameters", ", ".join(f"{name}={value}" for name, value in spec.parameters.items())),
         ("mode", "" if spec.mode == "cluster" else str(spec.mode)),
@@ -231,6 +226,12 @@ def _run_fields(
         ("code", run.code_sha256[:12]),
         ("system", system),
     )
+
+
+def _progress_text(progress: "Progress") -> str:
+    if progress.has_no_total:
+        return f"{progress.done:,} {progress.unit}"
+    return f"{progress.done} of {progress.total} {progress.unit}" if progress.is_plausible else ""
 
 
 def _cost(run: "Run", now: datetime) -> str:

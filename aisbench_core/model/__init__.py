@@ -61,6 +61,7 @@ from aisbench_core.model.region import (
     WaitingJob,
 )
 from aisbench_core.model.removal import Removal, RunPart
+from aisbench_core.model.resolved import NOTHING_RESOLVED, Resolved, ResolvedInput, resolved_of
 from aisbench_core.model.result import (
     CollectedResult,
     Imported,
@@ -143,6 +144,7 @@ __all__ = [
     "LOST",
     "MOST_CELLS",
     "MOVES",
+    "NOTHING_RESOLVED",
     "REASON_LETTERS",
     "SYSTEM_FIELDS",
     "TERMINAL",
@@ -222,6 +224,8 @@ __all__ = [
     "RegionJob",
     "Removal",
     "Repository",
+    "Resolved",
+    "ResolvedInput",
     "Role",
     "Run",
     "RunAttempt",
@@ -264,6 +268,7 @@ __all__ = [
     "known_from_job",
     "local_actor",
     "note_error",
+    "resolved_of",
     "stated_of",
     "tag_error",
     "unknown_fields",

@@ -8,6 +8,7 @@ from enum import StrEnum
 from aisbench_core.model.annotation import NO_ANNOTATIONS, Annotations
 from aisbench_core.model.job import CardSample, MetricSample
 from aisbench_core.model.job_details import RunAttempt
+from aisbench_core.model.resolved import Resolved
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
 from aisbench_core.model.system import Stated, known_from_job
@@ -140,7 +141,8 @@ class RunRecord:
 
     `described`: the system description that people stated, or None. `launched`: None for imported runs, and for those
     of versions before it existed. `remarks`: annotations. `attempts`: of the job, if the API lists them.
-    `card_samples`: of the reporter, if the script asked for them."""
+    `card_samples`: of the reporter, if the script asked for them. `resolved`: None where nothing was, as of imported
+    runs, and of those of versions before it existed."""
 
     run: Run
     workload: WorkloadFacts
@@ -156,6 +158,7 @@ class RunRecord:
     remarks: Annotations = NO_ANNOTATIONS
     attempts: tuple[RunAttempt, ...] = ()
     card_samples: tuple[CardSample, ...] = ()
+    resolved: Resolved | None = None
 
     @property
     def origin(self) -> Origin:

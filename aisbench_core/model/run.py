@@ -211,7 +211,7 @@ def _has_value(text: object, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress within a state: `done` of `total` `unit`s."""
+    """Progress within a state: `done` of `total` `unit`s; 0 of `total` while nobody knows how many there are."""
 
     run_id: str
     state: RunState
@@ -224,6 +224,11 @@ class Progress:
     def is_plausible(self) -> bool:
         """Whether it can be shown as so many of so many."""
         return 0 <= self.done <= self.total and self.total > 0
+
+    @property
+    def has_no_total(self) -> bool:
+        """Whether it can only be shown as so many so far."""
+        return self.total == 0 < self.done
 
     @property
     def fraction(self) -> float:

@@ -43,6 +43,7 @@ from aisbench_core.results.result_files import collect
 from aisbench_core.results.train_result_info import stamped
 from aisbench_core.running import run_paths
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.resolving.service import read_resolved
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.steps import fetch_logs, fetch_samples, fetch_summaries, watch_job
@@ -104,6 +105,7 @@ class Collecting:
             launched=facts.launched,
             attempts=details.attempts,
             card_samples=tuple(read_card_samples(folder.cards)),
+            resolved=read_resolved(folder.resolved),
         )
         self.progress.update(run, folder, self.clock() if run.ended_at is None else run.ended_at)
         self.progress.forget(run.run_id)

@@ -25,6 +25,7 @@ class RunFolder:
         self.pre_start = path / "ma-pre-start.sh"  # written if the spec needs one
         self.code = path / "code.json"  # the files of its code, if it was sent at the launch
         self.launch = path / "launch.json"  # facts of the workload and the region at launch
+        self.resolved = path / "resolved.json"  # what the spec's names stood for when the job was created
         self.record = path / "record.json"  # all that the warehouse stores of the run, except for samples and events
         self.result = path / "train_result_info.json"  # the block of that name
         self.metrics = path / "metrics.jsonl"  # a sample a line

@@ -20,6 +20,7 @@ from aisbench_core.messages import Message, joined, message_of
 from aisbench_core.model import (
     AlertKind,
     Clock,
+    Event,
     JobAlert,
     JobDetails,
     JobStatus,
@@ -42,6 +43,7 @@ from aisbench_core.running.code import CodeManifest, files_beside, read_code, up
 from aisbench_core.running.job_watch import JobWatch
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.code import sent_code
+from aisbench_core.running.resolving.service import resolve_once
 from aisbench_core.running.resuming import copy_left, left_files
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.stall_guard import StallGuard, stop_reason
@@ -132,8 +134,19 @@ class Steps:
             self.secrets.values(run.profile, run.spec.secrets)
         except ConfigError as error:
             return failed(run, error.sentence)  # up to here there cannot be a job
+        self._resolve(run)
         # Stored before the job is created: after a crash it says that there may be one.
         return run.to(RunState.SUBMITTING, submitted_at=self.clock(), detail=resumed or "")
+
+    def _resolve(self, run: Run) -> None:
+        """Store which data the job is about to read."""
+        cloud = self.connect(run.profile, run.spec.api)
+        file, show = self.folder(run).resolved, self._show_progress(run, "objects")
+        # How many there are is only known at the end.
+        resolve_once(run.spec, cloud.objects, file, self.clock, lambda done: show(done, 0), partial(self._note, run))
+
+    def _note(self, run: Run, level: Level, message: Message) -> None:
+        self.ledger.note(Event(run.run_id, self.clock(), "follower", level, message))
 
     def _take_over(self, run: Run) -> Message | None:
         """Copy what the earlier run left into this run's outputs; returns what was copied, None if there is nothing."""
@@ -311,7 +324,7 @@ class Steps:
         def show(done: int, total: int) -> None:
             with guard:
                 now = self.clock()
-                if done < total and now - last[0] < timedelta(seconds=WRITE_SECONDS):
+                if (done < total or not total) and now - last[0] < timedelta(seconds=WRITE_SECONDS):
                     return
                 last[0] = now
             if self.leaving.is_set() or self.ledger.get(run.run_id).state is not run.state:

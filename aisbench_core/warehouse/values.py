@@ -207,6 +207,7 @@ class RunRow:
     manifest_sha256: str
     image: str = ""
     not_known: str = ""
+    resolved: str | None = None
     price_per_node_hour: float | None = None
     currency: str = ""
     cost: float | None = None

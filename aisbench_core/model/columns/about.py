@@ -248,4 +248,8 @@ KIND = (
         "what can decide speed and is not known, separated by `;`: `image` (a tag names it, not a digest), `data` (no "
         "hash), `parameters`, or `parameters.<name>` (names a file outside of the code)",
         stored=run(60, since=19, hashed=False), exported=Exported("kind")),
+    Column("resolved", TEXT,
+        "what was behind names in the spec when the job was created, as JSON: SHA-256 over the list of an input's "
+        "objects, their number and bytes, or why they are not known; empty for imported and older runs",
+        stored=run(61, "JSON", since=20, nullable=True, long=True), exported=Exported("kind", wording=PROSE)),
 )  # fmt: skip

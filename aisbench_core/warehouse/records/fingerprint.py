@@ -6,7 +6,17 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from aisbench_core.model import Origin, RunSpec, WorkloadFacts, canonical_json, deciding_fields, image_name
+from aisbench_core.model import (
+    NOTHING_RESOLVED,
+    Origin,
+    Resolved,
+    RunSpec,
+    WorkloadFacts,
+    canonical_json,
+    deciding_fields,
+    image_name,
+    resolved_of,
+)
 from aisbench_core.model.spec import Update
 
 FORMULA = "aisbench-fingerprint/2"
@@ -27,23 +37,31 @@ Speed = Mapping[str, object] | None
 """The parameters that decide speed; None where they are unknown."""
 
 
-def fingerprint(spec: RunSpec, facts: WorkloadFacts) -> str:
+def fingerprint(spec: RunSpec, facts: WorkloadFacts, resolved: Resolved = NOTHING_RESOLVED) -> str:
     """SHA-256 (hex) over everything that decides what is measured, but not on what.
 
     In it: workload, model, dataset, mode, throughput definition, every parameter that decides speed (epochs, batch,
-    precision ...), and every field of the spec that decides speed and is set. Not in it: fields along which people
-    compare, such as framework version, flavor and node count; nor code and data, whose hashes are compared. Parameters
-    that are not known are never equal to known ones.
+    precision ...), and every field of the spec that decides speed and is set; of an input whose objects were listed,
+    the hash over their list, not its path. Not in it: fields along which people compare, such as framework version,
+    flavor and node count; nor the hashes of code and data that are compared. Parameters that are not known are never
+    equal to known ones.
     """
     cells = {**{name: getattr(facts, name) for name in ("model", "dataset", "throughput_definition")}}
     speed = None if facts.speed_parameters is None else dict(facts.speed_parameters)
-    return fingerprint_of(cells | {"workload": spec.workload, "mode": spec.mode.value}, spec.stored, speed)
+    cells |= {"workload": spec.workload, "mode": spec.mode.value, "resolved": resolved.text}
+    return fingerprint_of(cells, spec.stored, speed)
 
 
 def fingerprint_of(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
     """The same from stored cells; of an imported run's spec only the known fields."""
     stated = {} if speed is not None or not spec.get("parameters") else {"parameters": spec["parameters"]}
-    return _hash(FORMULA, cells, speed_parameters=speed, spec=deciding_fields(spec) | stated)
+    return _hash(FORMULA, cells, speed_parameters=speed, spec=resolved_fields(spec, cells["resolved"]) | stated)
+
+
+def resolved_fields(spec: Mapping[str, Any], resolved: str | None) -> dict[str, object]:
+    """What is set of a stored spec and decides speed, flat; of an input whose data is known, its hash, not its path."""
+    hashes = resolved_of(resolved).input_hashes
+    return deciding_fields(spec) | {f"inputs.{name}": f"sha256:{sha256}" for name, sha256 in hashes.items()}
 
 
 def first_fingerprint_of(cells: Cells, speed: Speed) -> str:
@@ -67,7 +85,8 @@ def image_of(spec: Mapping[str, Any], engine_version: str | None) -> str:
 def not_known(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
     """What can decide speed and is not known of a run, separated by `;`: runs that look alike may differ in it.
 
-    `image`: a tag names it, which can be moved. `data`: the job reported no hash. `parameters`: of an imported result.
+    `image`: a tag names it, which can be moved. `data`: the job reported no hash, and not all
+    inputs were listed. `parameters`: of an imported result.
     `parameters.<name>`: names a file outside of the code, whose content nobody read."""
     return AND.join(_unknowns(cells, spec, speed))
 
@@ -78,14 +97,20 @@ def _unknowns(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> list[str]:
         return unknown if cells["dataset_sha256"] or cells["synthetic_data"] else [*unknown, "data"]
     name = image_name(spec.get("image_url") or "")
     is_tag = bool(spec.get("image_url")) and not (name and name.is_digest)
-    reads_data = bool(spec.get("volumes")) or any(channel.get("path") for channel in spec.get("inputs", ()))
-    is_unread = reads_data and not cells["dataset_sha256"] and not cells["synthetic_data"]
+    is_unread = _reads_unknown_data(spec, cells) and not cells["dataset_sha256"] and not cells["synthetic_data"]
     files = [name for name, value in (speed or {}).items() if _is_foreign_file(value, spec)]
     return [
         *(["image"] if is_tag else []),
         *(["data"] if is_unread else []),
         *(f"parameters.{one}" for one in files),
     ]
+
+
+def _reads_unknown_data(spec: Mapping[str, Any], cells: Cells) -> bool:
+    """Whether it reads a share, which nobody lists, or an input whose objects were not listed."""
+    listed = resolved_of(cells["resolved"]).input_hashes
+    inputs = (channel["name"] for channel in spec.get("inputs", ()) if channel.get("path"))
+    return bool(spec.get("volumes")) or any(name not in listed for name in inputs)
 
 
 def _is_foreign_file(value: object, spec: Mapping[str, Any]) -> bool:

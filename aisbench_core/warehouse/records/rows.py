@@ -164,6 +164,7 @@ def _run(record: RunRecord) -> Cells:
         "speed_parameters": canonical_json(speed),
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
+        "resolved": record.resolved.text if record.resolved else None,
         "tags": "[]",
     }
     return {**cells, "fingerprint": first_fingerprint_of(cells, speed)}

@@ -21,7 +21,7 @@ CHUNK = 20_000
 _NEEDED = (
     *FINGERPRINTED,
     *GROUP_KEYS,
-    *("run_id", "spec", "speed_parameters", "engine_version", "spec_sha256", "source", "imported_at"),
+    *("run_id", "spec", "speed_parameters", "engine_version", "spec_sha256", "source", "imported_at", "resolved"),
 )
 
 _OF_TREND = tuple(field.name for field in fields(Trend) if field.name != "fingerprint")

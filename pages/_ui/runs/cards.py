@@ -114,7 +114,11 @@ def show_stages(run: Run, progress: Progress | None) -> None:
 def _counted(run: Run, progress: Progress | None) -> tuple[float | None, str]:
     """What is done of the state that a run is in, 0 to 1, with how many of how many; None where nothing is counted."""
     name = t(f"state.{run.state}")
-    if progress is None or progress.state is not run.state or not progress.is_plausible:
+    if progress is None or progress.state is not run.state:
+        return None, name
+    if progress.has_no_total:
+        return None, t("live.counted_so_far", state=name, done=f"{progress.done:,}", unit=t.unit(progress.unit))
+    if not progress.is_plausible:
         return None, name
     text = t("live.counted", state=name, done=progress.done, total=progress.total, unit=t.unit(progress.unit))
     return progress.fraction, text

@@ -1,0 +1,58 @@
+"""The data of a run's inputs: a hash over the list of their objects, which OBS gives without their content."""
+
+import hashlib
+from collections.abc import Callable
+from datetime import timedelta
+
+from aisbench_core.cloud.ports import ObjectStore
+from aisbench_core.errors import CloudError
+from aisbench_core.messages import Message, to_json
+from aisbench_core.model import Clock, ResolvedInput
+
+MAX_OBJECTS = 2_000_000
+"""Of an input: ImageNet's images are 1.3 million."""
+
+MAX_SECONDS = 300.0
+"""For the list of an input, at about 1000 objects per .1 s."""
+
+
+def resolve_input(
+    objects: ObjectStore,
+    directory: str,
+    clock: Clock,
+    on_page: Callable[[int], None],
+    max_objects: int = MAX_OBJECTS,
+) -> ResolvedInput:
+    """The objects below a directory now; without a hash if they cannot be listed, or are too many.
+
+    The hash is SHA-256 over a line for each object, `<ETag> <size> <name below the directory>`, in the order of the
+    bytes of the names; docs/warehouse.md publishes it. `on_page`: called with the number of objects so far."""
+    try:
+        return _hash_list(objects, directory, clock, on_page, max_objects)
+    except CloudError as error:
+        return _unknown(error.sentence)
+
+
+def _hash_list(
+    objects: ObjectStore, directory: str, clock: Clock, on_page: Callable[[int], None], max_objects: int
+) -> ResolvedInput:
+    digest, count, size = hashlib.sha256(), 0, 0
+    deadline = clock() + timedelta(seconds=MAX_SECONDS)
+    on_page(0)
+    for page in objects.pages(directory):
+        # The empty object with which consoles create a directory is no data.
+        data = [stat for stat in page if not stat.path.endswith("/")]
+        for stat in data:  # in key order, so that no list of them is held
+            digest.update(f"{stat.etag} {stat.size} {stat.path.removeprefix(directory)}\n".encode())
+        count += len(data)
+        size += sum(stat.size for stat in data)
+        if count > max_objects:
+            return _unknown(Message("it has more than {most} objects", most=f"{max_objects:,}"))
+        if clock() > deadline:
+            return _unknown(Message("its objects were not listed within {seconds} s", seconds=int(MAX_SECONDS)))
+        on_page(count)
+    return ResolvedInput(digest.hexdigest(), count, size)
+
+
+def _unknown(reason: Message) -> ResolvedInput:
+    return ResolvedInput(reason=str(reason), reason_data=to_json(reason))
