@@ -13,6 +13,7 @@ from aisbench_core.importing.choices import UNKNOWN_REGION, Choices, ImportAnswe
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.messages import Message
 from aisbench_core.model import (
+    NOTHING_RESOLVED,
     CollectedResult,
     Imported,
     Run,
@@ -23,9 +24,11 @@ from aisbench_core.model import (
     TrainResultInfo,
     WorkloadFacts,
     canonical_json,
+    resolved_of,
     stated_of,
 )
 from aisbench_core.model.columns import KEYS, Kind
+from aisbench_core.warehouse.records.fingerprint import UNKNOWN_SPEC
 
 # A row without these columns is imported like that of any table.
 NEEDED = frozenset({"run_id", "created_at_utc", "workload", "model_name", "region", "mode", "state", "fingerprint"})
@@ -38,7 +41,7 @@ _TIMES = {key.stored_name: name for key, name in _EXPORTED.items() if key.kind i
 _NUMBERS = {"accuracy": "accuracy"} | {
     key.stored_name: name for key, name in _EXPORTED.items() if key.kind is Kind.NUMBER
 }
-_CARRIED_TEXTS = ("spec_sha256", "fingerprint", "straggler_ranks", "not_known")
+_CARRIED_TEXTS = ("spec_sha256", "fingerprint", "straggler_ranks")
 _CARRIED_NUMBERS = ("queue_s", "throughput_cluster", "throughput_per_node", "throughput_per_card")
 
 Cells = Mapping[str, str]
@@ -147,12 +150,19 @@ def _carried(cells: Cells) -> dict[str, str | int | float | None]:
     return {
         **{name: cells.get(name, "") for name in _CARRIED_TEXTS},
         **{name: _number(cells.get(name)) for name in _CARRIED_NUMBERS},
+        "not_known": cells.get("not_known", UNKNOWN_SPEC),
+        "resolved": _resolved(cells.get("resolved")),
         "formula_id": cells.get("throughput_aggregation", ""),
         "ranks_found": int(cells["ranks_found"]) if "ranks_found" in cells else None,
         "rank_cv": _fraction(cells["rank_cv_pct"]) if "rank_cv_pct" in cells else None,
         "npu_util_avg_pct": _number(cells.get("npu_util_avg_pct")) if from_platform else None,
         "not_measured": canonical_json(missing),
     }
+
+
+def _resolved(text: str | None) -> str | None:
+    found = resolved_of(text)
+    return None if found == NOTHING_RESOLVED else found.text
 
 
 def _problems(cells: Cells) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from aisbench_core.importing.readers.reading import read_stream
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.importing.records import Catalogue, record_of
 from aisbench_core.importing.saving import save
-from aisbench_core.model import Mode, RunRecord, RunState, stated_of
+from aisbench_core.model import Mode, Resolved, ResolvedInput, RunRecord, RunState, stated_of
 from aisbench_core.results.record import read_record
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import HOME
@@ -205,3 +205,34 @@ def test_the_document_names_every_column_that_may_differ() -> None:
 
     assert [name for name in DIFFER if f"`{name}`" not in section] == []
     assert set(DIFFER) <= {*RUNS.names}
+
+
+def test_rows_of_an_earlier_console_that_say_nothing_of_what_is_not_known_have_no_interval(tmp_path: Path) -> None:
+    theirs, ours = Console(tmp_path / "theirs"), Console(tmp_path / "ours")
+    theirs.warehouse.record_many(a.records([8000, 8100]))
+    table = rows(theirs.exported())
+    target = io.StringIO(newline="")
+    older = csv.DictWriter(target, [name for name in table[0] if name != "not_known"], extrasaction="ignore")
+    older.writeheader()
+    older.writerows(table)
+
+    ours.take(target.getvalue().encode())
+
+    [row] = ours.warehouse.leaderboard(BoardQuery(HERE)).rows
+    assert (row.runs, row.not_known, row.ci_low) == (2, "spec", None)
+    assert row.mixed == "mixed or unknown: other fields of the spec"
+
+
+def test_what_was_resolved_at_the_launch_comes_along(tmp_path: Path) -> None:
+    theirs, ours = Console(tmp_path / "theirs"), Console(tmp_path / "ours")
+    inputs = [{"name": "data_url", "path": "/data/all/"}]
+    resolved = Resolved({"data_url": ResolvedInput("cafe" * 16, 2, 30)})
+    theirs.warehouse.record_many([replace(a.record("listed", inputs=inputs), resolved=resolved)])
+
+    ours.take(theirs.exported())
+
+    before, after = (console.warehouse.run("listed") for console in (theirs, ours))
+    assert before
+    assert after
+    assert (after.resolved, after.fingerprint, after.not_known) == (resolved.text, before.fingerprint, "")
+    assert ours.warehouse.check([]).damages == ()

@@ -129,7 +129,9 @@ def read_exported(rows: Iterator[Row], source: str, zone: tzinfo) -> Results:
             yield Unread(source, message)
             continue
         result = _parsed(_Cells(row, positions, header), source, number, zone)
-        exported = {name: unguarded(cell) for name, cell in zip(header, row, strict=True) if cell}
+        # Empty, it says that all is known; a file of an earlier console, without it, says nothing.
+        cells = zip(header, row, strict=True)
+        exported = {name: unguarded(cell) for name, cell in cells if cell or name == "not_known"}
         yield replace(result, exported=exported)
 
 

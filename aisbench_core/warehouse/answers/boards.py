@@ -15,11 +15,17 @@ from aisbench_core.warehouse.values import TargetOutcome
 ASPECTS = {"accelerator": "accelerator", "image": "image", "code": "code_sha256", "data": "dataset_sha256"}
 
 UNKNOWN = "unknown"
-_NOT_KNOWN = {"image": Message("image"), "data": Message("data"), "parameters": Message("parameters")}
+_NOT_KNOWN = {
+    "image": Message("image"),
+    "data": Message("data"),
+    "parameters": Message("parameters"),
+    "spec": Message("other fields of the spec"),
+}
 _MAKES_KNOWN = {
     "image": Message("name the image by its digest (@sha256:…)"),
-    "data": Message("let the job report the hash of its data"),
+    "data": Message("read it from inputs that can be listed, or let the job report its hash"),
     "parameters": Message("import the results with their parameters"),
+    "spec": Message("export the results again with an updated console"),
 }
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

@@ -29,6 +29,9 @@ _OF_WORKLOAD = ("workload", "model", "dataset", "mode", "throughput_definition")
 # Separates what is not known of a run.
 AND = ";"
 
+# Of a result that a console exported before it told what is not known: its spec is there, not here.
+UNKNOWN_SPEC = "spec"
+
 _CONFIG_FILE = re.compile(r"\.(ya?ml|json5?|toml|ini|cfg|conf|py|txt|properties)$", re.IGNORECASE)
 _CODE_FOLDER = "/home/ma-user/modelarts/user-job-dir"
 

@@ -14,7 +14,7 @@ from aisbench_core.model.columns import FINGERPRINTED, GROUP_KEYS
 from aisbench_core.warehouse.answers.configurations import short_id
 from aisbench_core.warehouse.answers.histories import Trend
 from aisbench_core.warehouse.records.claims import as_recorded
-from aisbench_core.warehouse.records.fingerprint import fingerprint_of, image_of, not_known
+from aisbench_core.warehouse.records.fingerprint import UNKNOWN_SPEC, fingerprint_of, image_of, not_known
 
 CHUNK = 20_000
 
@@ -66,7 +66,7 @@ def _recomputed(stored: dict[str, Any]) -> tuple[str, str, str, str, str]:
     if (
         run["origin"] == Origin.IMPORTED and run["spec_sha256"]
     ):  # computed where it was launched, from more than is known here
-        return run["run_id"], run["fingerprint"], run["fingerprint"], "", run["image"]
+        return run["run_id"], run["fingerprint"], run["fingerprint"], UNKNOWN_SPEC, run["image"]
     image = run["image"] if run["origin"] == Origin.IMPORTED else image_of(spec, run["engine_version"])
     return run["run_id"], run["fingerprint"], fingerprint_of(run, spec, speed), not_known(run, spec, speed), image
 
