@@ -10,6 +10,7 @@ from aisbench_core.messages import Message, joined, message_of
 from aisbench_core.model import BudgetScope, News, NewsKind, Notice, Run, RunState
 from aisbench_core.report.sentences import Side, difference_sentence
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_outbox import Outbox
 from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.warehouse import BoardQuery, Warehouse
@@ -45,6 +46,7 @@ class Newsroom:
 
     def __init__(self, ledger: Ledger, warehouse: Warehouse, cause_of: Callable[[str], Message | None]) -> None:
         self._ledger = ledger
+        self._outbox = Outbox(ledger)
         self._series = SeriesLedger(ledger)
         self._schedules = ScheduleLedger(ledger)
         self._warehouse = warehouse
@@ -101,8 +103,14 @@ class Newsroom:
             if kind in wanted and kind and row.run_id in group.verdict.candidate_run_ids:
                 # One message per change, not one for each run that confirms it.
                 since = group.verdict.decisive.since if group.verdict.decisive else ""
-                news_id = f"{kind}:{group.row.group.id}:{since or group.verdict.candidate}"
-                yield _retold(ended, news_id, kind, _change_text(group, row))
+                change = since or group.verdict.candidate
+                if not self._is_known_by_first_id(kind, group, change):
+                    yield _retold(ended, f"{kind}:{group.row.group.id}:{change}", kind, _change_text(group, row))
+
+    def _is_known_by_first_id(self, kind: NewsKind, group: TrendVerdict, change: str) -> bool:
+        """Whether it was told under the id that the group had by the first formula of fingerprints."""
+        earlier = self._warehouse.first_trend_ids([group.row])
+        return any(self._outbox.has_announced(f"{kind}:{trend_id}:{change}") for trend_id in earlier)
 
     def _records(self, ended: News, row: RunRow) -> Iterator[News]:
         if row.ended_at is None:

@@ -50,10 +50,10 @@ def difference_sentence(size: MeanDifference, candidate: Side, baseline: Side, p
     )
 
 
-def not_compared_sentence(mixed: Message, candidate: Side, baseline: Side) -> Message:
-    """That there is no comparison because the runs of a side may differ in something that decides speed."""
+def not_compared_sentence(reason: Message, candidate: Side, baseline: Side) -> Message:
+    """That there is no comparison: the runs of a side may differ in what decides speed, or missed their target."""
     return Message(
-        "{candidate} is not compared with {baseline}{on}: {mixed}", mixed=mixed, **_names(candidate, baseline)
+        "{candidate} is not compared with {baseline}{on}: {mixed}", mixed=reason, **_names(candidate, baseline)
     )
 
 

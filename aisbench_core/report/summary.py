@@ -16,6 +16,7 @@ from aisbench_core.statistics.difference import MeanDifference, difference
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse import Check, CheckLevel, Validity
 from aisbench_core.warehouse.answers.boards import ASPECTS, mixed_or_unknown
+from aisbench_core.warehouse.answers.histories import TARGET_MISSED
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 
 # Of each kind, so that the first page has room for statistics and charts.
@@ -74,16 +75,22 @@ def _pairs(groups: Sequence[_Group], distinction: str) -> Iterator[tuple[MeanDif
     """Each version against the one before it."""
     for before, after in pairwise(groups):
         size = difference(_throughputs(before), _throughputs(after))
-        if size and not _mixed(before, after):
+        if size and not _no_comparison(before, after):
             yield size, difference_sentence(size, *_sides(after, before, distinction))
 
 
 def _not_compared(groups: Sequence[_Group], distinction: str) -> Iterator[Message]:
-    """The pairs of versions that would be compared if all that decides speed were known."""
+    """The pairs of versions that have a difference that means nothing, with the reason."""
     for before, after in pairwise(groups):
-        mixed = _mixed(before, after)
-        if mixed and difference(_throughputs(before), _throughputs(after)):
-            yield not_compared_sentence(mixed, *_sides(after, before, distinction))
+        reason = _no_comparison(before, after)
+        if reason and difference(_throughputs(before), _throughputs(after)):
+            yield not_compared_sentence(reason, *_sides(after, before, distinction))
+
+
+def _no_comparison(*groups: _Group) -> Hint:
+    """Why a difference of these would mean nothing; empty where it does."""
+    has_missed = any(run.cells["converged"] is False for group in groups for run in group)
+    return _mixed(*groups) or (TARGET_MISSED if has_missed else "")
 
 
 def _mixed(*groups: _Group) -> Hint:

@@ -180,7 +180,8 @@ def by_unit(runs: Sequence[ReportedRun]) -> Iterator[tuple[str, list[ReportedRun
 def _curves(rows: Sequence[Configuration]) -> Iterator[charts.Curve]:
     lines: defaultdict[tuple[object, ...], dict[int, float]] = defaultdict(dict)
     for row in rows:
-        if row.cells["mode"] == "cluster" and row.cells["node_count"]:
+        # As on Scaling: no ratio of what is not known, nor of what did not learn what it should.
+        if row.cells["mode"] == "cluster" and row.cells["node_count"] and not row.mixed and not row.missed:
             key = tuple(row.cells[name] for name in CURVE_COLUMNS)
             lines[key].setdefault(row.cells["node_count"], row.median)
     for key, points in lines.items():

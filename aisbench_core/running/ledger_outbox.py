@@ -50,6 +50,12 @@ class Outbox:
                 insert_new(con, "deliveries", row)
             con.execute("delete from notices where notice_id = ?", [notice.notice_id])
 
+    def has_announced(self, news_id: str) -> bool:
+        """Whether there is or was a delivery of these news to anybody, as far as it is kept."""
+        # A delivery's id is that of its news, ">" and the channel.
+        known = "select 1 from deliveries where delivery_id like ? limit 1"
+        return bool(self._ledger.rows(known, [f"{news_id}>%"]))
+
     def due(self, now: datetime) -> list[Delivery]:
         """The next message that is due, with all its deliveries; many for one channel have become one before."""
         # Asked at every tick: to write, even nothing, would make all others wait.

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from aisbench_core.errors import Problem, SpecError
-from aisbench_core.messages import Message
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import SeriesRow
 from aisbench_core.series.matrix import Matrix, MatrixRow
 from aisbench_core.statistics.difference import MeanDifference, Power, adjusted, difference
+from aisbench_core.warehouse.answers.boards import mixed_or_unknown
 from aisbench_core.warehouse.answers.compared import Comparability, Comparison, FieldValues
 from aisbench_core.warehouse.answers.histories import Outcome
 from aisbench_core.warehouse.answers.regression import ALPHA, EFFECT, power_of, worst
@@ -23,7 +24,9 @@ class RowPair:
     """A row of the baseline with the row of the candidate.
 
     `comparability`: of their typical runs, `reasons` the fields that forbid it; None while a side has no valid run.
-    `difference` needs two valid runs on each side; `adjusted_p` is adjusted over all rows.
+    `difference` needs two valid runs on each side that are not below their target; `adjusted_p` is adjusted over all
+    rows. Where something that decides speed is not known of a side there is none, and with a candidate's run below its
+    target nothing has improved.
     """
 
     baseline: MatrixRow
@@ -34,6 +37,21 @@ class RowPair:
     adjusted_p: float | None = None
     power: Power | None = None
     outcome: Outcome = Outcome.NOT_ENOUGH
+
+    @property
+    def not_known(self) -> str:
+        """What can decide speed and is not known of either row, separated by `;`."""
+        return ";".join(filter(None, (self.baseline.not_known, self.candidate.not_known)))
+
+    @property
+    def withheld(self) -> Hint:
+        """The same as a sentence."""
+        return mixed_or_unknown(self.not_known)
+
+    @property
+    def missed(self) -> int:
+        """How many of both rows' runs are below their target accuracy."""
+        return self.baseline.missed + self.candidate.missed
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +112,10 @@ def _pair(old: MatrixRow, new: MatrixRow, comparison: Comparison | None) -> RowP
     if len(old.codes) > 1 or len(new.codes) > 1:  # an interval over several versions of the code means nothing
         return RowPair(old, new, Comparability.NOT_COMPARABLE, ("code_sha256",))
     comparable = comparison.verdict is Comparability.COMPARABLE
-    beside = difference(old.values, new.values) if comparable else None
-    return RowPair(old, new, comparison.verdict, comparison.reasons, beside)
+    pair = RowPair(old, new, comparison.verdict, comparison.reasons)
+    if not comparable or pair.withheld:
+        return pair
+    return replace(pair, difference=difference(old.values_that_reached, new.values_that_reached))
 
 
 def _settled(pairs: Sequence[RowPair]) -> Iterator[RowPair]:
@@ -103,7 +123,7 @@ def _settled(pairs: Sequence[RowPair]) -> Iterator[RowPair]:
     unadjusted = [pair.difference.p_value for pair in pairs if pair.difference]
     p_values = iter(adjusted(unadjusted))
     for each in pairs:
-        is_comparable = each.comparability is Comparability.COMPARABLE
+        is_comparable = each.comparability is Comparability.COMPARABLE and not each.withheld
         power = power_of(each.baseline.summary, each.candidate.summary, len(unadjusted)) if is_comparable else None
         pair = replace(each, power=power)
         if pair.difference is None:
@@ -112,4 +132,6 @@ def _settled(pairs: Sequence[RowPair]) -> Iterator[RowPair]:
         p_value, change, outcome = next(p_values), pair.difference.change, Outcome.NO_CHANGE
         if p_value <= ALPHA and abs(change) >= EFFECT:
             outcome = Outcome.IMPROVEMENT if change > 0 else Outcome.REGRESSION
+        if outcome is Outcome.IMPROVEMENT and pair.candidate.missed:
+            outcome = Outcome.NO_CHANGE
         yield replace(pair, adjusted_p=p_value, outcome=outcome)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from types import MappingProxyType
 
+from aisbench_core.messages import Hint
 from aisbench_core.model import (
     LOST,
     Attempt,
@@ -20,6 +21,7 @@ from aisbench_core.model import (
 )
 from aisbench_core.series.snapshot import Hold, NodeHours, SeriesSnapshot, node_hours
 from aisbench_core.statistics.summary import Summary, summary
+from aisbench_core.warehouse.answers.boards import mixed_or_unknown, what_makes_known
 from aisbench_core.warehouse.values import RunRow, SeriesEvaluation, Validity
 
 _ENDS = {RunState.FAILED: CellState.FAILED, RunState.STOPPED: CellState.STOPPED}
@@ -29,7 +31,9 @@ _ENDS = {RunState.FAILED: CellState.FAILED, RunState.STOPPED: CellState.STOPPED}
 class Tried:
     """One attempt; `throughput` in `unit`, if it was measured. `run` is None before it is launched.
 
-    `objective`: of a valid trial of a search, in the search's unit; None if its run did not reach the target."""
+    `objective`: of a valid trial of a search, in the search's unit; None if its run did not reach the target.
+    `not_known`: what can decide its speed and is not known, separated by `;`. `has_missed`: its accuracy is below its
+    target."""
 
     number: int
     state: CellState
@@ -37,6 +41,8 @@ class Tried:
     throughput: float | None = None
     unit: str = ""
     objective: float | None = None
+    not_known: str = ""
+    has_missed: bool = False
 
     @property
     def has_ended(self) -> bool:
@@ -70,7 +76,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One row: its cells by repeat, and statistics of its valid values in `unit`; None when there are none.
+    """One row: its cells by repeat, and statistics of its valid values in `unit`; None when there are none. Where
+    something that decides speed is not known of a run, the mean has no interval.
 
     `evaluation`: of its runs by the series rules; None before one of them was recorded."""
 
@@ -89,7 +96,32 @@ class MatrixRow:
     @property
     def values(self) -> list[float]:
         """The valid throughputs, by repeat."""
-        return [tried.throughput for tried in self.counted if tried.throughput is not None]
+        return _values(self.counted)
+
+    @property
+    def values_that_reached(self) -> list[float]:
+        """Those of runs that are not below their target accuracy."""
+        return _values([tried for tried in self.counted if not tried.has_missed])
+
+    @property
+    def missed(self) -> int:
+        """How many of its valid runs are below their target accuracy."""
+        return sum(tried.has_missed for tried in self.counted)
+
+    @property
+    def not_known(self) -> str:
+        """What can decide speed and is not known of a valid run, separated by `;`."""
+        return ";".join(dict.fromkeys(filter(None, (tried.not_known for tried in self.counted))))
+
+    @property
+    def mixed(self) -> Hint:
+        """The same as a sentence, as on the leaderboard."""
+        return mixed_or_unknown(self.not_known)
+
+    @property
+    def can_be_best(self) -> bool:
+        """Whether it repeats one measurement, as far as known, and each of its runs reached its target."""
+        return not self.mixed and not self.missed
 
     @property
     def objective(self) -> float | None:
@@ -110,7 +142,8 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class BestRow:
-    """The row with the best objective: the highest median throughput, unless a search has another one.
+    """The row with the best objective: the highest median throughput, unless a search has another one. A row with a run
+    below its target, or of which something that decides speed is not known, is not the best one.
 
     `tied`: how many other rows have intervals that reach its own, or too few runs to tell; 0 for trials of a search,
     which are single runs."""
@@ -163,19 +196,42 @@ class Matrix:
         return sum(row.evaluation is not None and row.evaluation.counts for row in self.rows)
 
     @property
-    def best(self) -> BestRow | None:
-        """The best row, if the series varies hyperparameters and two rows or more have values in one unit."""
+    def rivals(self) -> tuple[tuple[float, MatrixRow], ...]:
+        """The rows with their objectives, if it varies hyperparameters and two rows or more have values in one unit."""
         search, plan = self.series.plan.search, self.series.plan
         values = [(row.objective if search else row.median, row) for row in self.rows]
-        measured = [(value, row) for value, row in values if value is not None]
-        if not (search or plan.values) or len(measured) < 2 or len({row.unit for _, row in measured}) > 1:
-            return None
+        measured = tuple((value, row) for value, row in values if value is not None)
+        has_one_unit = len({row.unit for _, row in measured}) == 1
+        return measured if (search or plan.values) and len(measured) > 1 and has_one_unit else ()
+
+    @property
+    def best(self) -> BestRow | None:
+        """The best of the rivals; None without any that can be it."""
+        search = self.series.plan.search
         is_maximised = search is None or search.objective.is_maximised
-        value, best = (max if is_maximised else min)(measured, key=lambda pair: pair[0])
+        ranked = [(value, row) for value, row in self.rivals if row.can_be_best]
+        if not ranked:
+            return None
+        value, best = (max if is_maximised else min)(ranked, key=lambda pair: pair[0])
         unit = (search.unit if search else "") or best.unit
-        others = [row for _, row in measured if row is not best]
+        others = [row for _, row in ranked if row is not best]
         tied = 0 if search else sum(not _is_clearly_faster(best, row) for row in others)
         return BestRow(best, value, unit, tied)
+
+    @property
+    def mixed(self) -> Hint:
+        """What is not known of any row, as a sentence."""
+        return mixed_or_unknown(*(row.not_known for row in self.rows))
+
+    @property
+    def advice(self) -> Hint:
+        """What makes it known of later runs."""
+        return what_makes_known(*(row.not_known for row in self.rows))
+
+    @property
+    def missed(self) -> int:
+        """How many valid runs are below their target accuracy."""
+        return sum(row.missed for row in self.rows)
 
     @property
     def can_stop(self) -> bool:
@@ -191,6 +247,10 @@ class Matrix:
     def is_settled(self) -> bool:
         """Whether nothing more happens unless a person requests it."""
         return not self.here or self.state.has_ended
+
+
+def _values(tries: Sequence[Tried]) -> list[float]:
+    return [tried.throughput for tried in tries if tried.throughput is not None]
 
 
 def _is_clearly_faster(row: MatrixRow, other: MatrixRow) -> bool:
@@ -221,12 +281,15 @@ def matrix_of(
             tries.setdefault((attempt.cell, attempt.repeat), []).append(tried)
         row_cells = tuple(Cell(*cell, tuple(tries[cell])) for cell in sorted(tries))
         counted = [cell.counted for cell in row_cells if cell.counted]
-        values = [valid.throughput for valid in counted if valid.throughput is not None]
+        values = _values(counted)
         unit, middle = counted[-1].unit if counted else "", median(values) if values else None
         # A trial is a single run, which is no repeatable measurement, and is not meant to be one.
         run_ids = () if series.plan.search else [attempt.run_id for attempt in attempts if attempt.run_id in by_run]
         evaluation = next((by_run[run_id] for run_id in run_ids), None)
-        rows.append(MatrixRow(planned, row_cells, unit, summary(values), middle, evaluation))
+        found = summary(values)
+        if found and any(tried.not_known for tried in counted):
+            found = found.without_interval
+        rows.append(MatrixRow(planned, row_cells, unit, found, middle, evaluation))
     cells, hold = [cell for row in rows for cell in row.cells], snapshot.hold
     codes = {cell.counted.run.code_sha256 for cell in cells if cell.counted and cell.counted.run}
     state = _state(
@@ -246,7 +309,10 @@ def _tried(attempt: Attempt, run: Run | None, row: RunRow | None) -> Tried:
         return Tried(attempt.number, _ENDS.get(run.state, CellState.INVALID), run)
     valid = row.validity is Validity.VALID and row.throughput is not None
     state = CellState.VALID if valid else CellState.INVALID
-    return Tried(attempt.number, state, run, row.throughput, row.throughput_unit)
+    has_missed = row.target_outcome.is_missed
+    return Tried(
+        attempt.number, state, run, row.throughput, row.throughput_unit, not_known=row.not_known, has_missed=has_missed
+    )
 
 
 def _objective(search: ParameterSearch, tried: Tried, run: Run, seconds_to_target: Mapping[str, float]) -> float | None:

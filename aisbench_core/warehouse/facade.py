@@ -262,6 +262,10 @@ class Warehouse:
         """One page of the trends, the latest first."""
         return self._read(history.trends, query)
 
+    def first_trend_ids(self, rows: Sequence[TrendRow]) -> dict[str, str]:
+        """Today's ids of trends by those that links of before hold."""
+        return self._read(history.first_ids, rows)
+
     def history(
         self, row: TrendRow, by: VersionField | None = None, names: Sequence[str] = (), *, include_invalid: bool = False
     ) -> History:

@@ -210,6 +210,19 @@ def test_an_address_of_an_unknown_group_says_so(open_page: OpenPage, warehouse: 
     assert "not among these" in texts(app)
 
 
+def test_an_address_of_before_fingerprints_covered_the_spec_opens_the_group_of_today(
+    open_page: OpenPage, warehouse: Warehouse
+) -> None:
+    rows = warehouse.trends(BoardQuery("cn-north-9")).rows
+    oldest = rows[-1].group.id
+    [first] = [before for before, today in warehouse.first_trend_ids(rows).items() if today == oldest]
+
+    app = open_page("history", group=first)
+
+    assert "not among these" not in texts(app)
+    assert app.query_params["group"] in (oldest, [oldest])
+
+
 def test_names_from_data_are_shown_as_they_are(open_page: OpenPage, data_dir: Path) -> None:
     odd = "**r2** [x](http://evil)"
     Warehouse(data_dir / "warehouse.duckdb").rebuild([*version("r1", GOOD, 0), *version(odd, GOOD, 1)])

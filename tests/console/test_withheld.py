@@ -2,12 +2,17 @@
 
 from pathlib import Path
 
+import pytest
+
+from aisbench_core.model import RunSpec
 from aisbench_core.warehouse import Warehouse
 from tests.console.conftest import OpenPage, drawn, texts
 from tests.console.test_history import BAD, GOOD, main_group, version
 from tests.console.test_results import table
+from tests.series_bench import SPEC, SeriesBench
 
 TAGGED = "org/image:latest"
+TAGGED_SPEC = SPEC.model_copy(update={"image_url": TAGGED, "command": "python train.py"})
 
 
 def recorded(data_dir: Path, **newest: object) -> Warehouse:
@@ -72,3 +77,24 @@ def test_scaling_names_the_runs_that_missed_their_target(open_page: OpenPage, da
     warehouse.record_many(good)
 
     assert "Target missed" in {cell for frame in app.dataframe for cell in frame.value.to_numpy().ravel()}
+
+
+@pytest.mark.parametrize("spec", [TAGGED_SPEC, SPEC])
+def test_a_series_says_why_no_row_is_its_best(open_page: OpenPage, data_dir: Path, spec: RunSpec) -> None:
+    bench = SeriesBench.on(data_dir)
+    series = bench.launch(spec, values="batch_size=8,32", repeats=2, budget=40)
+    for number in range(4):
+        (run,) = bench.admit()
+        bench.end(run, 100.0 + 10 * number, accuracy=0.76 if spec is TAGGED_SPEC else 0.1)
+
+    app = open_page("series", series=series.series_id)
+
+    said = texts(app).replace("\\", "")
+    assert "Fastest" not in said
+    if spec is TAGGED_SPEC:
+        assert "No best row: mixed or unknown: image. For a comparison: name the image by its digest" in said
+        assert set(table(app)["95 % interval"]) == {"mixed or unknown: image"}
+    else:
+        assert "No best row: target missed" in said
+        assert ":red[target missed]" in said
+    assert len(drawn(app)) == 2, "the medians are drawn all the same"

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import json
 import os
 from collections.abc import Iterator
 from itertools import count
@@ -16,6 +17,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.errors import WarehouseError
 from aisbench_core.model import AnnotationChange, AnnotationKind, Series, SeriesPlan
 from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.records.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.records.saved import SavedView
 from aisbench_core.warehouse.store.engine import NAME
 from aisbench_core.warehouse.store.lake import Lake, attach_lake, set_secrets, start_lake_engine
@@ -260,6 +262,31 @@ def test_an_upgrade_that_was_killed_before_its_end_is_completed(team: TeamWareho
     team.open().compact()
 
     assert reader.runs(EVERYTHING) == before
+
+
+def test_the_id_of_a_group_by_the_formula_of_before_leads_to_that_of_today(tmp_path: Path) -> None:
+    file = tmp_path / "warehouse.duckdb"
+    warehouse = Warehouse(file)
+    warehouse.record_many([a.record("plain"), a.record("other", speed_parameters={"epoch_size": 1})])
+    today = {row.latest_run_id: row.group.id for row in warehouse.trends(BoardQuery("cn-north-9")).rows}
+    with duckdb.connect(file) as con:
+        for run_id in today:
+            found = con.execute("select * from runs where run_id = ?", [run_id])
+            names = [column[0] for column in found.description or ()]
+            cells = dict(zip(names, found.fetchall()[0], strict=True))
+            first = first_fingerprint_of(cells, json.loads(cells["speed_parameters"]))
+            for table, name in (("runs", "run_id"), ("standings", "latest_run_id")):
+                con.execute(f"update {table} set fingerprint = ? where {name} = ?", [first, run_id])
+        con.execute("update runs set not_known = null")
+    before = {row.latest_run_id: row.group.id for row in Warehouse(file).trends(BoardQuery("cn-north-9")).rows}
+    with duckdb.connect(file) as con:
+        con.execute("update schema_version set version = 18")
+
+    upgraded = Warehouse(file)
+
+    rows = upgraded.trends(BoardQuery("cn-north-9")).rows
+    assert {row.latest_run_id: row.group.id for row in rows} == today
+    assert upgraded.first_trend_ids(rows) == {before[run_id]: today[run_id] for run_id in today}
 
 
 def test_a_new_formula_of_fingerprints_takes_baselines_and_views_along(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -207,6 +208,35 @@ def test_rows_of_which_something_decisive_is_not_known_have_no_interval_and_are_
     assert statistics.count("mixed or unknown: image") == 2
     assert "8,010 8,010" in " ".join(statistics.split())
     assert "8,010 8,010 –" in " ".join(statistics.split())
+
+
+def test_a_version_that_missed_its_target_is_not_said_to_be_faster(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            *a.records([8000, 8010, 8020], "old", framework_version="r2.0"),
+            *a.records([9000, 9010, 9020], "new", framework_version="r2.1", accuracy=0.1),
+        ]
+    )
+    ids = [f"{version}-{number}" for version in ("old", "new") for number in range(3)]
+
+    page = reports(warehouse).write(ids, ReportLanguage.EN)
+
+    assert "r2.1 is not compared with r2.0 on 1 × 8 modelarts.kat1.8xlarge: target missed<" in page
+    assert "faster" not in page
+
+
+@pytest.mark.parametrize("reason", [{"image_url": "org/image:latest"}, {"accuracy": 0.1}])
+def test_curves_of_scaling_leave_out_what_has_no_ratio(warehouse: Warehouse, reason: dict[str, Any]) -> None:
+    curve = [a.record(f"nodes-{nodes}", node_count=nodes) for nodes in (1, 2)]
+    without = [a.record(f"other-{nodes}", node_count=nodes, flavor="f2", **reason) for nodes in (1, 2)]
+    warehouse.rebuild([*curve, *without])
+
+    alone, both = (
+        reports(warehouse).write([run.run.run_id for run in runs], ReportLanguage.EN)
+        for runs in (curve, [*curve, *without])
+    )
+
+    assert both.count("Throughput over nodes") == alone.count("Throughput over nodes") > 0
 
 
 def test_a_missed_target_is_said_first_and_beside_the_accuracy(warehouse: Warehouse) -> None:

@@ -46,6 +46,8 @@ class ComparedPair:
     adjusted_p: Annotated[float | None, Field(description="The p-value, adjusted over all rows.")]
     power: Power | None
     outcome: Outcome
+    not_known: str
+    missed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def compare_series(call: ApiCall) -> SeriesComparisonReport:
 def _pair(pair: RowPair) -> ComparedPair:
     return ComparedPair(
         _row(pair.baseline), _row(pair.candidate), pair.comparability, pair.reasons, pair.difference,
-        pair.adjusted_p, pair.power, pair.outcome,
+        pair.adjusted_p, pair.power, pair.outcome, pair.not_known, pair.missed,
     )  # fmt: skip
 
 

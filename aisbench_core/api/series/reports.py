@@ -91,6 +91,8 @@ class RowReport:
     median: float | None
     objective: Annotated[float | None, Field(description="Of a trial of a search, in the unit of the search.")]
     summary: Summary | None
+    not_known: str
+    missed: int
     evaluation: SeriesEvaluation | None
     cells: Sequence[CellReport]
 
@@ -161,7 +163,7 @@ def _row(row: MatrixRow) -> RowReport:
     planned = row.planned
     return RowReport(
         planned.node_count, planned.version, planned.image, planned.parameters, row.unit, row.median, row.objective,
-        row.summary, row.evaluation, [*map(_cell, row.cells)],
+        row.summary, row.not_known, row.missed, row.evaluation, [*map(_cell, row.cells)],
     )  # fmt: skip
 
 

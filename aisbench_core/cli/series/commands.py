@@ -122,7 +122,7 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     row. A change counts if it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
     """
     comparison = open_core(writing=False).series.compare(baseline_id, series_id)
-    names = ("reasons", "difference", "adjusted_p", "power", "outcome")
+    names = ("reasons", "difference", "adjusted_p", "power", "outcome", "not_known", "missed")
     rows = [
         {
             side: {**row_json(row), **display.pick(row, "unit", "summary")}
@@ -149,10 +149,12 @@ def best(series_id: str, output: "Path | None") -> None:
     Best is the fastest, unless a search has another objective. Exit code 6 if fewer than two rows have valid results.
     """
     core = open_core(writing=False)
-    found = core.series.matrix(series_id).best
+    matrix = core.series.matrix(series_id)
+    found = matrix.best
     run = found.row.typical.run if found and found.row.typical else None
     if found is None or run is None:
-        display.message("no best row: it takes two rows of different hyperparameters with valid results")
+        reason = "it takes two rows of different hyperparameters with valid results, of which one reached its target"
+        display.message(f"no best row: {matrix.mixed or reason}")
         click.get_current_context().exit(NOT_ENOUGH_DATA)
     display.write_text(output, yaml_of(core.clones.spec(core.clones.original(run.run_id))))
     display.message(f"best: {found.row.planned.title}, {best_text(found)}")

@@ -49,7 +49,7 @@ def _cell_json(row: "MatrixRow", cell: "Cell") -> dict[str, object]:
 def _statistics_json(row: "MatrixRow") -> dict[str, object]:
     return {
         **row_json(row),
-        **display.pick(row, "unit", "median"),
+        **display.pick(row, "unit", "median", "not_known", "missed"),
         "cells": len(row.cells),
         **(asdict(row.summary) if row.summary else {"count": 0, "mean": None}),
         # `counts` is a property, which asdict leaves out.
@@ -89,6 +89,8 @@ def report_text(matrix: "Matrix") -> str:
         for run in [cell.shown.run]
     ]
     best = matrix.best
+    if not best and matrix.mixed:
+        fields += "\n" + display.fields(("no best row", matrix.mixed))
     if best:
         fields += "\n" + display.fields(("best", f"{best.row.planned.title}: {best_text(best)}"))
     parts = [fields, *([_trials(matrix)] if series.plan.search else [_cells(matrix), _statistics(matrix)])]
@@ -142,7 +144,7 @@ def _cell(cell: "Cell") -> str:
     attempt = cell.shown
     number = f" (attempt {attempt.number})" if attempt.number > 1 else ""
     if attempt.state == "valid":
-        return formats.number(attempt.throughput) + number
+        return formats.number(attempt.throughput) + number + (", target missed" if attempt.has_missed else "")
     active = attempt.run if attempt.state == "active" else None
     return (display.state(active) if active else str(attempt.state)) + number
 
@@ -156,8 +158,8 @@ def _statistics(matrix: "Matrix") -> str:
         ">sd": lambda row: formats.number(row.summary.sd if row.summary else None),
         ">CV": lambda row: formats.percent(row.summary.cv if row.summary else None),
         ">95 % CI": lambda row: (
-            formats.MISSING  # one run has no interval
-            if row.summary is None or row.summary.sd is None
+            (row.mixed or formats.MISSING)  # one run has no interval
+            if row.summary is None or row.summary.ci_low is None
             else f"{formats.number(row.summary.ci_low)} to {formats.number(row.summary.ci_high)}"
         ),
         ">olympic mean": lambda row: formats.number(row.summary.olympic_mean if row.summary else None),
@@ -165,6 +167,7 @@ def _statistics(matrix: "Matrix") -> str:
         "verdict": lambda row: (
             "" if row.evaluation is None else "counts" if row.evaluation.counts else "does not count"
         ),
+        "target": lambda row: f"{row.missed} of {len(row.counted)} missed" if row.missed else "",
     }
     return display.table_of(matrix.rows, columns)
 
@@ -200,4 +203,6 @@ def _pair_cells(pair: "RowPair") -> Iterator[str]:
     yield change_interval(pair.difference)
     yield formats.p_value(pair.difference.p_value if pair.difference else None)
     yield formats.p_value(pair.adjusted_p)
-    yield f"{pair.comparability}: {', '.join(pair.reasons)}" if pair.reasons else str(pair.outcome)
+    missed = f", target missed by {display.count(pair.missed, 'run')}" if pair.missed else ""
+    reasons = f"{pair.comparability}: {', '.join(pair.reasons)}" if pair.reasons else ""
+    yield (reasons or pair.withheld or str(pair.outcome)) + missed

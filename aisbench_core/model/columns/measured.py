@@ -127,10 +127,11 @@ SCALING = (
         "smallest node count with a valid run of the same benchmark configuration, version and system (flavor, "
         "pool, cards per node, accelerator, image, code, data)", in_view=False,
         exported=Exported("scaling", sql=f"case when {COUNTED} then base_nodes end")),
-    Column("speedup", NUMBER, "throughput_cluster / median throughput at base_nodes", in_view=False,
-        exported=Exported("scaling", sql=f"case when {COUNTED} then throughput_cluster / base_throughput end")),
+    Column("speedup", NUMBER, "throughput_cluster / median throughput at base_nodes; empty below the target accuracy",
+        in_view=False, exported=Exported("scaling", sql=f"""case when {COUNTED} and not {MISSED}
+            then throughput_cluster / base_throughput end""")),
     Column("efficiency_pct", NUMBER, "100 · speedup · base_nodes / node_count", "%", in_view=False,
-        exported=Exported("scaling", sql=f"""case when {COUNTED}
+        exported=Exported("scaling", sql=f"""case when {COUNTED} and not {MISSED}
             then 100 * throughput_cluster * base_nodes / (node_count * base_throughput) end""")),
 )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Runs over time: the trends, the history of one, and the verdicts on the newest runs."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -44,7 +45,9 @@ from aisbench_core.warehouse.answers.regression import (
 )
 from aisbench_core.warehouse.answers.search import rows_at
 from aisbench_core.warehouse.answers.sorts import HISTORY_SORTS
+from aisbench_core.warehouse.records.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.records.rows import aware
+from aisbench_core.warehouse.store.schema import among
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
 TrendState = tuple[Any, ...]
@@ -57,6 +60,8 @@ MAX_ROW_IDS = 5000
 MAX_RUNS = 500
 
 _KEYS = tuple(field.name for field in fields(Trend))
+
+_FIRST_COVERED = ("workload", "model", "dataset", "mode", "throughput_definition", "speed_parameters")
 
 _TRENDS = f"""
     select {", ".join(_KEYS)},
@@ -138,6 +143,22 @@ def trends(cur: DuckDBPyConnection, query: BoardQuery) -> TrendPage:
     marked = baselines.by_trend(cur)
     total = rows[0][-1] if rows else 0
     return TrendPage(tuple(_trend_row(row, marked) for row in rows), total, rehearsal=bool(filters["rehearsal"]))
+
+
+def first_ids(cur: DuckDBPyConnection, rows: Sequence[TrendRow]) -> dict[str, str]:
+    """Today's id of each of these trends by that of the first formula of fingerprints, which links, saved views and
+    messages of before hold. Of a trend that became several, the first of the rows."""
+    condition, values = among("run_id", [row.latest_run_id for row in rows])
+    found = _rows(cur.execute(f"select run_id, {', '.join(_FIRST_COVERED)} from runs where {condition}", values))
+    cells = {run["run_id"]: run for run in found}
+    ids = [(_first_id(row, cells[row.latest_run_id]), row.group.id) for row in rows if row.latest_run_id in cells]
+    return dict(reversed(ids))
+
+
+def _first_id(row: TrendRow, cells: Mapping[str, Any]) -> str:
+    speed = json.loads(cells["speed_parameters"] or "null")
+    fingerprint = first_fingerprint_of(cells, speed if isinstance(speed, dict) else None)
+    return replace(row.group, fingerprint=fingerprint).id
 
 
 def history(

@@ -123,12 +123,16 @@ GROUPS = {
             "pool, cards per node, accelerator, image, code, data)",
             "case when runs > 0 then base_nodes end",
         ),
-        number("speedup", "median / median throughput at base_nodes", sql="throughput / base_throughput"),
+        number(
+            "speedup",
+            "median / median throughput at base_nodes; empty where a run missed its target",
+            sql="case when missed = 0 then throughput / base_throughput end",
+        ),
         number(
             "efficiency_pct",
             "100 · speedup · base_nodes / node_count",
             "%",
-            "100 * throughput * base_nodes / (node_count * base_throughput)",
+            "case when missed = 0 then 100 * throughput * base_nodes / (node_count * base_throughput) end",
         ),
     ),
     "kind": (

@@ -1,6 +1,6 @@
 """The choices of the History page: which group, against which baseline, and which metric."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -41,6 +41,7 @@ def choose_group(query: BoardQuery) -> TrendRow | None:
         return None
     fingerprints = tuple(row.group.fingerprint for row in page.rows)
     parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+    _follow_earlier_id(page.rows)
     row = choose_row(
         "group",
         t("history.group"),
@@ -56,6 +57,15 @@ def choose_group(query: BoardQuery) -> TrendRow | None:
         if whole:
             st.caption(whole)
     return row
+
+
+def _follow_earlier_id(rows: Sequence[TrendRow]) -> None:
+    """Links and saved views of before fingerprints covered the whole spec lead to the group of today."""
+    named = st.query_params.get("group", "")
+    if not named or named in {row.group.id for row in rows}:
+        return
+    if today := cached(core().warehouse.first_trend_ids, rows).get(named):
+        st.query_params["group"] = today
 
 
 def selected_history(row: TrendRow) -> History:

@@ -5,7 +5,7 @@ import streamlit as st
 from aisbench_core.formats import percent
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.compared import Peers
-from aisbench_core.warehouse.values import RunRow, TargetOutcome
+from aisbench_core.warehouse.values import ACCURACY_CHECK, RunRow, TargetOutcome
 from pages._ui.shell.words import t
 
 
@@ -28,8 +28,12 @@ def peers_text(run: RunRow, peers: Peers) -> str:
     runs = peers.summary.count if peers.summary else 0
     if not peers.missed:
         return target_text(run)
-    is_all = peers.missed == runs
-    return outcome_text(TargetOutcome.MISSED if is_all else TargetOutcome.PARTLY_MISSED, peers.missed, runs)
+    return missed_text(peers.missed, runs)
+
+
+def missed_text(missed: int, runs: int) -> str:
+    """Of runs of which so many missed their target."""
+    return outcome_text(TargetOutcome.MISSED if missed == runs else TargetOutcome.PARTLY_MISSED, missed, runs)
 
 
 def outcome_text(outcome: TargetOutcome, missed: int = 0, runs: int = 0) -> str:
@@ -39,8 +43,10 @@ def outcome_text(outcome: TargetOutcome, missed: int = 0, runs: int = 0) -> str:
 def show_target(row: RunRow) -> None:
     """Below the figures of a run; one that missed its target says what that means for its throughput."""
     if row.accuracy is not None and row.target_outcome is TargetOutcome.MISSED:
-        values = {"accuracy": percent(row.accuracy), "target": percent(row.accuracy_target)}
-        st.error(t("target.run_missed", **values), icon=":material/trending_down:")
+        # A target that only the ruleset states is named by its check.
+        stated = [check.expected for check in row.reasons if check.id == ACCURACY_CHECK]
+        target = t.message(stated[0]) if stated else percent(row.accuracy_target)
+        st.error(t("target.run_missed", accuracy=percent(row.accuracy), target=target), icon=":material/trending_down:")
     else:
         st.caption(target_text(row))
 

@@ -10,6 +10,7 @@ from aisbench_core.series.matrix import Matrix
 from aisbench_core.warehouse.answers.compared import FieldValues
 from pages._ui.compare.comparability import field_name, field_text
 from pages._ui.history.results import OUTCOMES
+from pages._ui.runs.target import missed_text
 from pages._ui.series.matrix import row_title
 from pages._ui.shell import url
 from pages._ui.shell.core import core
@@ -56,6 +57,11 @@ def _cells(pair: RowPair) -> dict[str, Any]:
     difference, outcome = pair.difference, t(f"outcome.{pair.outcome.name.lower()}")
     if pair.reasons:
         outcome = t("against.not_comparable", fields=", ".join(map(field_name, pair.reasons)))
+    elif pair.withheld:
+        outcome = t.message(pair.withheld)
+    if pair.missed:
+        runs = len(pair.baseline.counted) + len(pair.candidate.counted)
+        outcome = f"{outcome}; {missed_text(pair.missed, runs)}"
     return {
         t("series.row"): row_title(pair.candidate.planned),
         t("history.outcome"): outcome,

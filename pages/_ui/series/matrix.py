@@ -8,6 +8,7 @@ from aisbench_core.model import CellState, SeriesRow
 from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow, Tried
 from aisbench_core.warehouse.values import CheckLevel
 from pages._ui.configure.clones import show_clone_button
+from pages._ui.runs.target import missed_text
 from pages._ui.runs.validity import CHECKS, name_of, ruleset_of, show_check
 from pages._ui.shell import charts
 from pages._ui.shell.errors import plain
@@ -62,6 +63,7 @@ def _cell_text(cell: Cell) -> str:
     if attempt.run is None:
         return text
     value = number(attempt.throughput) if attempt.state is CellState.VALID else t("series.open_run")
+    text += f" :red[{t('target.missed')}]" if attempt.has_missed and attempt.state is CellState.VALID else ""
     # A link in Markdown, so the language has to be named: `navigation.link` cannot stand in a table.
     return f"{text} [{value}](live?run={attempt.run.run_id}&lang={t.language.value})"
 
@@ -108,10 +110,13 @@ def show_spread(matrix: Matrix) -> None:
 
 def show_best(matrix: Matrix) -> None:
     """Of a series that varies hyperparameters: its fastest row, a draft of it, and the medians along the first one."""
-    best = matrix.best
-    if best is None:
+    if not matrix.rivals:
         return
-    show_best_row(best, "series.best", t("series.best_tied", count=best.tied) if best.tied else "")
+    best, unit = matrix.best, matrix.rivals[0][1].unit
+    if best:
+        show_best_row(best, "series.best", t("series.best_tied", count=best.tied) if best.tied else "")
+    else:
+        show_why_no_best(matrix)
     name, *others = matrix.series.plan.values
     points = [
         {
@@ -129,11 +134,18 @@ def show_best(matrix: Matrix) -> None:
     chart = charts.chart_of(points).mark_line(point=True)
     chart = chart.encode(
         x=alt.X("value:N", title=name, sort=order, axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("median:Q", title=f"{t('series.median')} ({t.unit(best.row.unit)})", scale=alt.Scale(zero=False)),
+        y=alt.Y("median:Q", title=f"{t('series.median')} ({t.unit(unit)})", scale=alt.Scale(zero=False)),
         color=alt.Color("rest:N", title=None, legend=alt.Legend(orient="bottom", labelLimit=300)),
         tooltip=[alt.Tooltip("row:N", title=t("series.row")), alt.Tooltip("median:Q", format=",.5~g")],
     )
     charts.draw(chart.properties(height=BEST_HEIGHT), text=t("series.best_chart", name=name))
+
+
+def show_why_no_best(matrix: Matrix) -> None:
+    """Why no row is the best, although several have values."""
+    if matrix.rivals and not matrix.best:
+        reason, advice = t.message(matrix.mixed) or t("target.missed"), t.message(matrix.advice)
+        st.markdown(". ".join(filter(None, (t("series.no_best", reason=plain(reason)), plain(advice)))))
 
 
 def show_best_row(best: BestRow, key: str, more: str = "") -> None:
@@ -155,7 +167,7 @@ def show_statistics(matrix: Matrix) -> None:
 
 def _statistics(row: MatrixRow) -> dict[str, str]:
     summary = row.summary
-    interval = MISSING
+    interval = t.message(row.mixed) or MISSING
     if summary and summary.ci_low is not None:
         interval = f"{number(summary.ci_low)} – {number(summary.ci_high)}"
     return {
@@ -178,7 +190,8 @@ def _verdict_text(row: MatrixRow) -> str:
         return MISSING
     if not row.evaluation.counts:
         return t("repeatability.counts_not")
-    return t("repeatability.counts_warned" if row.evaluation.of_level(CheckLevel.WARN) else "repeatability.counts")
+    text = t("repeatability.counts_warned" if row.evaluation.of_level(CheckLevel.WARN) else "repeatability.counts")
+    return f"{text}; {missed_text(row.missed, len(row.counted))}" if row.missed else text
 
 
 def show_series_verdicts(matrix: Matrix) -> None:

@@ -50,10 +50,10 @@ class Axis:
 def show_parallel(matrix: Matrix) -> None:
     """Nothing for a grid of fewer than two hyperparameters, or before two rows have values in one unit."""
     best, search = matrix.best, matrix.series.plan.search
-    if best is None or (search is None and len(matrix.series.plan.values) < LEAST):
+    if not matrix.rivals or (search is None and len(matrix.series.plan.values) < LEAST):
         return
     last = objective_head(search) if search else t("series.median")
-    last = last if search and search.unit else f"{last} ({t.unit(best.unit)})"
+    last = last if search and search.unit else f"{last} ({t.unit(matrix.rivals[0][1].unit)})"
     dots = [dot for row in _measured(matrix) for dot in _dots(matrix, row, last)]
     base = charts.chart_of(dots).encode(
         x=alt.X(
@@ -62,7 +62,8 @@ def show_parallel(matrix: Matrix) -> None:
         y=alt.Y("at:Q", axis=None, scale=alt.Scale(domain=[-0.05, 1.05])),
     )
     # Only the best row has a colour: how good the others are is where they end on the last axis.
-    colour = alt.condition(alt.datum.row == row_title(best.row.planned), alt.value(BEST), alt.value(OTHERS))
+    best_title = row_title(best.row.planned) if best else ""
+    colour = alt.condition(alt.datum.row == best_title, alt.value(BEST), alt.value(OTHERS))
     tips = [alt.Tooltip("row:N", title=t("series.row")), alt.Tooltip("value:Q", title=last, format=",.5~g")]
     lines = base.mark_line(point=True, strokeWidth=2).encode(color=colour, detail=alt.Detail("row:N"), tooltip=tips)
     labels = base.mark_text(align="left", dx=6, dy=-9, fontSize=12, color=charts.ink()).encode(text=alt.Text("label:N"))

@@ -6,7 +6,7 @@ from aisbench_core.formats import duration, number
 from aisbench_core.model import Objective, ParameterSearch, Range, Sampler
 from aisbench_core.model.search import Values
 from aisbench_core.series.matrix import Cell, Matrix, MatrixRow
-from pages._ui.series.matrix import VISIBLE, show_best_row, state_text
+from pages._ui.series.matrix import VISIBLE, show_best_row, show_why_no_best, state_text
 from pages._ui.shell.errors import plain
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
@@ -36,6 +36,7 @@ def show_search_plan(matrix: Matrix, search: ParameterSearch) -> None:
     if matrix.best:
         show_best_row(matrix.best, "series.best_trial")
         st.caption(t("series.best_trial_about"))
+    show_why_no_best(matrix)
 
 
 def show_trials(matrix: Matrix, search: ParameterSearch) -> None:
