@@ -7,7 +7,7 @@ first deep link to a fresh server by running that page alone, past the entry.
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, nullcontext
-from functools import cache
+from functools import cache, partial
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -23,7 +23,7 @@ from aisbench_core.settings import environment, load_settings
 from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
 from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
 from aisbench_core.web.half_requests import limit_half_requests
-from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity, require_complete
+from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity, refuse_name, require_complete
 from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
 from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, open_door
 from aisbench_core.web.page_base import PageBase
@@ -54,7 +54,7 @@ def public_origin() -> WebOrigin | None:
 def identity() -> ProxyIdentity | None:
     """Who says who somebody is, by the settings."""
     core = open_core()
-    return proxy_identity(load_settings(), environment(), core.people.is_revoked, core.sign_in_audit)
+    return proxy_identity(load_settings(), environment(), partial(refuse_name, core.people), core.sign_in_audit)
 
 
 def sign_in_door() -> SignInDoor | None:

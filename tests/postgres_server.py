@@ -28,6 +28,7 @@ _UNPRIVILEGED = ("postgres", "nobody")
 _SETTINGS = {
     "unix_socket_directories": "",
     "fsync": "off",  # a process may die in these tests, the machine does not
+    "autovacuum": "off",  # its commits would change revisions that a test compares
     "full_page_writes": "off",
     "max_connections": "60",
     "shared_buffers": "16MB",

@@ -6,12 +6,17 @@ owns runs. So the first account with a name keeps it, whatever the provider call
 
 from dataclasses import dataclass
 
-from aisbench_core.accounts.names import composed, folded, require_person_name
+from aisbench_core.accounts.names import composed, name_problem
 from aisbench_core.accounts.people import check_name
 from aisbench_core.errors import SignInFailed
 from aisbench_core.messages import Message
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.stores.connection import LedgerConnection
+
+_OTHER_NAME = Message(
+    "ask an admin of the provider for another name, or an admin of the console to release this one with"
+    " `aisbench people release`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +45,13 @@ class Identities:
             query = "select name from identities where issuer = ? and subject = ?"
             if known := con.execute(query, [account.issuer, account.subject]).fetchone():
                 return str(known["name"])
-            _require_free(con, name)
-            require_person_name(name)
+            if problem := name_problem(name, _other_names(con, name)):
+                raise SignInFailed(problem, _OTHER_NAME)
             con.execute("insert into identities values (?, ?, ?)", [account.issuer, account.subject, name])
         return name
 
 
-def _require_free(con: LedgerConnection, name: str) -> None:
-    """Refuse names of other accounts, and those that only a close look tells from a known one."""
+def _other_names(con: LedgerConnection, name: str) -> set[str]:
+    """The names of other accounts and people. A person without an account was given a role before the first sign-in."""
     owned = {str(row["name"]) for row in con.execute("select name from identities")}
-    # Somebody who was given a role before the first sign-in has a name, and no account yet.
-    waiting = {str(row["name"]) for row in con.execute("select name from people")} - {name}
-    alike = [other for other in sorted(owned | waiting) if folded(other) == folded(name)]
-    if alike:
-        raise SignInFailed(
-            Message("another account already has the name {name}: {other}", name=name, other=alike[0]),
-            Message("ask an admin to release the name with `aisbench people release`"),
-        )
+    return owned | ({str(row["name"]) for row in con.execute("select name from people")} - {name})

@@ -1,14 +1,14 @@
-"""Which names accounts of a provider may have: none of the system's, and none that is read as another one."""
+"""Which names people and programs may have: none of the system's, and none that is read as another one."""
 
 import os
 import pwd
 import unicodedata
+from collections.abc import Iterable
 
-from aisbench_core.errors import SignInFailed
 from aisbench_core.messages import Message
 
 # What runs, events and the audit name where no person acts; and who runs everything.
-RESERVED = ("console", "aisbench", "follower", "cloud", "root")
+RESERVED = ("console", "aisbench", "follower", "cloud", "root", "nobody")
 # Accounts of the system, such as www-data, have lower numbers on Linux; people and their shells have higher ones.
 FIRST_PERSON = 1000
 
@@ -18,8 +18,6 @@ _TOGETHER = frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMO
 _DRAWN_ALIKE = str.maketrans(
     "асԁеһіјкӏмоԛргѕтѵԝхуαϲεικνορτυχγı", "acdehijklmoqprstvwxyaceikvoptuxyi"
 )  # that is what they are for
-
-_OTHER_NAME = Message("ask an admin of the provider for another name")
 
 
 def folded(name: str) -> str:
@@ -32,13 +30,24 @@ def composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def require_person_name(name: str) -> None:
-    """Raise SignInFailed for a name of the system, and for letters that pass for others."""
+def decoded(header: str) -> str:
+    """A name in a header: servers read headers as Latin-1, and proxies write UTF-8."""
+    try:
+        return header.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return header
+
+
+def name_problem(name: str, others: Iterable[str]) -> Message | None:
+    """Why nobody new may have a name beside these others; None if it is neither the system's nor read as another."""
+    if alike := [other for other in sorted(others) if folded(other) == folded(name)]:
+        return Message("another account already has the name {name}: {other}", name=name, other=alike[0])
     if folded(name) in RESERVED or _is_system_account(name):
-        raise SignInFailed(Message("the name {name} is reserved for the system", name=name), _OTHER_NAME)
+        return Message("the name {name} is reserved for the system", name=name)
     scripts = {unicodedata.name(letter, "?").partition(" ")[0] for letter in name if letter.isalpha()}
     if unicodedata.normalize("NFKC", name) != composed(name) or (len(scripts) > 1 and not scripts <= _TOGETHER):
-        raise SignInFailed(Message("the name {name} has letters that look like others", name=name), _OTHER_NAME)
+        return Message("the name {name} has letters that look like others", name=name)
+    return None
 
 
 def _is_system_account(name: str) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from aisbench_core.access import permitted
 from aisbench_core.access.permissions import ROLES
+from aisbench_core.accounts.names import composed, decoded, name_problem
 from aisbench_core.changes import note_values
 from aisbench_core.errors import PersonNotFound, Problem, SignedOut, SpecError
 from aisbench_core.messages import Message
@@ -57,11 +58,14 @@ class People:
         self._clock = clock
 
     def sign_in(self, name: str, group_role: Role | None, groups: Collection[str] = ()) -> Person:
-        """The person of a checked sign-in; a new one is a viewer. Raises SignedOut if the access was revoked.
+        """The person of a checked sign-in; a new one is a viewer.
 
+        Raises SignedOut if the access was revoked, or if nobody new may have the name.
         The groups are the person's teams until the next sign-in."""
         person, now, teams = self.find(name), self._clock(), _teams(groups)
         is_seen = person is not None and now - person.last_seen_at < SEEN_EVERY
+        if person is None and (problem := self.name_problem(name)):
+            raise SignedOut(problem, OTHER_NAME)
         if person is None or not is_seen or person.group_role is not group_role or teams != self.teams(name):
             person = self._seen(name, group_role, teams, now)
         return _active(person)
@@ -83,6 +87,17 @@ class People:
         found = self._ledger.rows("select * from people where name = ?", [name])
         return _person_of(found[0]) if found else None
 
+    def named_by(self, header: str) -> str:
+        """Whom a proxy names in a header. Who is known by the header as it stands keeps that name."""
+        name = header.strip()
+        return name if self.find(name) else composed(decoded(name))
+
+    def name_problem(self, name: str) -> Message | None:
+        """Why nobody new may have a name; None for a known one, and one that is free."""
+        rows = self._ledger.rows("select name from people", [])
+        names = {str(row["name"]) for row in rows}
+        return None if name in names else name_problem(name, names)
+
     def is_revoked(self, name: str) -> bool:
         """Whether somebody's access was revoked."""
         person = self.find(name)
@@ -102,8 +117,11 @@ class People:
     def set_role(self, person: str, role: Role, actor: Actor) -> Person:
         """Give a role, also to somebody who has not signed in yet or whose access was revoked.
 
-        Raises SpecError for an invalid name, or if no admin would be left."""
+        Raises SpecError for a name that nobody may have, or if no admin would be left."""
+        person = person if self.find(person) else composed(person)
         check_name(person)
+        if problem := self.name_problem(person):
+            raise SpecError(Message("the person"), [Problem("name", problem)], Message("choose another name"))
         now = self._clock()
         with self._ledger.transaction() as con:
             before = _row(con, person)
@@ -157,6 +175,7 @@ def _teams(groups: Collection[str]) -> list[str]:
     return sorted(named)[:MOST_TEAMS]
 
 
+OTHER_NAME = Message("ask whoever manages the proxy's accounts for another name")
 _AGAIN = Message("ask an admin for access, then reload the page")
 
 

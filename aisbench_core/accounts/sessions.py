@@ -52,10 +52,10 @@ class Sessions:
     def begin(self, name: str, groups: str) -> Session:
         """A session of somebody whom the proxy named, with groups that commas separate.
 
-        Raises SignedOut if the access was revoked, or nobody was named."""
+        Raises SignedOut if the access was revoked, nobody was named, or nobody may have the name."""
         if not name.strip():
             raise SignedOut(Message("the proxy sent no user name"), Message("sign in there, then reload the page"))
-        person = self.admit(name.strip(), [group.strip() for group in groups.split(",")])
+        person = self.admit(self._people.named_by(name), [group.strip() for group in groups.split(",")])
         self._audit.page_opened(person.name, person.role)
         return self.of(person)
 

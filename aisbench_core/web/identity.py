@@ -16,6 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.access.identity import Identity
+from aisbench_core.accounts.people import OTHER_NAME, People
 from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import AisbenchError, ConfigError
@@ -41,11 +42,11 @@ def is_health(scope: Scope) -> bool:
 
 @dataclass(frozen=True)
 class ProxyIdentity:
-    """Whom a request is from. `is_revoked`: whether a person's access was revoked."""
+    """Whom a request is from. `refuse_name`: why somebody of this name is not let in; empty for everybody else."""
 
     proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network]
     user_header: str
-    is_revoked: Callable[[str], bool]
+    refuse_name: Callable[[str], str]
     audit: SignInAudit
     language: str
 
@@ -65,7 +66,7 @@ class ProxyIdentity:
         """Write a refusal to the audit, unless nobody was named: probes name nobody."""
         status, message = refusal
         if status == HTTPStatus.FORBIDDEN:
-            who = request.headers.get(self.user_header, "").strip() if message == REVOKED else ""
+            who = request.headers.get(self.user_header, "").strip() if message != NOT_THE_PROXY else ""
             self.audit.refused(message, address_of(request), who)
 
     def _is_proxy(self, host: str) -> bool:
@@ -124,7 +125,7 @@ def _require_tls(settings: Settings, address: str) -> None:
 
 
 def proxy_identity(
-    settings: Settings, variables: Mapping[str, str], is_revoked: Callable[[str], bool], audit: SignInAudit
+    settings: Settings, variables: Mapping[str, str], refuse_name: Callable[[str], str], audit: SignInAudit
 ) -> ProxyIdentity | None:
     """The identity that the settings ask for; None for a console without a proxy that signs people in.
 
@@ -136,7 +137,7 @@ def proxy_identity(
             Message("with identity: proxy, {variable} must be set, and empty", variable=FORWARDED),
             Message("start the console with `aisbench serve`, which sets it"),
         )
-    return ProxyIdentity(settings.proxy_networks, settings.identity_user_header, is_revoked, audit, settings.language)
+    return ProxyIdentity(settings.proxy_networks, settings.identity_user_header, refuse_name, audit, settings.language)
 
 
 class IdentityMiddleware:
@@ -151,8 +152,8 @@ class IdentityMiddleware:
         return self._create_identity()
 
     @cached_property
-    def _is_revoked(self) -> LedgerCheck[bool]:
-        return LedgerCheck(lambda name: self._identity is not None and self._identity.is_revoked(name))
+    def _refuse_name(self) -> LedgerCheck[str]:
+        return LedgerCheck(lambda name: self._identity.refuse_name(name) if self._identity else "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse or pass a request; a web socket is refused before it is accepted."""
@@ -161,7 +162,7 @@ class IdentityMiddleware:
             await self._app(scope, receive, send)
             return
         try:
-            refusal = identity.refusal(scope) or await self._revoked(identity.name(scope))
+            refusal = identity.refusal(scope) or await self._refusal_of(identity.name(scope))
         except AisbenchError as error:
             await answer_later(error, identity.language, scope, receive, send)
             return
@@ -171,5 +172,15 @@ class IdentityMiddleware:
             await run_in_threadpool(identity.record, refusal, HTTPConnection(scope))
             await refuse(refusal, scope, receive, send)
 
-    async def _revoked(self, name: str) -> Refusal | None:
-        return (403, REVOKED) if await self._is_revoked.answer(name) else None
+    async def _refusal_of(self, name: str) -> Refusal | None:
+        message = await self._refuse_name.answer(name)
+        return (403, message) if message else None
+
+
+def refuse_name(people: People, header: str) -> str:
+    """Why somebody whom a proxy names is not let in; empty for everybody else."""
+    name = people.named_by(header)
+    if people.is_revoked(name):
+        return REVOKED
+    problem = people.name_problem(name)
+    return f"{problem} ({OTHER_NAME})" if problem else ""

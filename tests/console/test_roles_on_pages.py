@@ -46,11 +46,11 @@ def buttons(app: AppTest) -> set[str]:
 @pytest.mark.parametrize("page", ["live", "notifications", "leaderboard", "series", "one series"])
 def test_a_viewer_is_shown_no_button_of_a_change(page: str, shared: Core, open_page: OpenPage) -> None:
     query = {"live": {"run": ACTIVE_RUN}, "one series": {"series": shared.series.newest(1)[0].series_id}}.get(page, {})
-    for name, role in (("root", Role.ADMIN), ("ann", Role.VIEWER)):
+    for name, role in (("boss", Role.ADMIN), ("ann", Role.VIEWER)):
         shared.people.set_role(name, role, TESTER)
 
     app = open_page(page.removeprefix("one "), **query)
-    as_viewer, as_admin = buttons(as_person(app, "ann")), buttons(as_person(app, "root"))
+    as_viewer, as_admin = buttons(as_person(app, "ann")), buttons(as_person(app, "boss"))
 
     assert as_viewer == set()
     assert as_admin != set()

@@ -8,6 +8,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aisbench_core.access.identity import Identity
 from aisbench_core.settings import Settings
 from aisbench_core.web.addresses import FORWARDED
-from aisbench_core.web.identity import HEALTH, IdentityMiddleware, proxy_identity
+from aisbench_core.web.identity import HEALTH, IdentityMiddleware, proxy_identity, refuse_name
 from aisbench_core.web.ledger_checks import PAUSE_SECONDS
 from aisbench_core.web.oidc.provider import Provider, Registration
 from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware
@@ -52,7 +53,7 @@ def silent(tmp_path: Path) -> Iterator[Settings]:
 
 def behind_proxy(settings: Settings, core: Core) -> ASGIApp:
     proxied = settings.model_copy(update={"identity": Identity.PROXY})
-    identity = proxy_identity(proxied, {FORWARDED: ""}, core.people.is_revoked, core.sign_in_audit)
+    identity = proxy_identity(proxied, {FORWARDED: ""}, partial(refuse_name, core.people), core.sign_in_audit)
     return IdentityMiddleware(console, lambda: identity)
 
 

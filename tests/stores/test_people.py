@@ -1,5 +1,6 @@
 """People, their roles and their sessions."""
 
+import getpass
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,8 +14,9 @@ from aisbench_core.errors import NotAllowed, SignedOut, SpecError, TokenRefused
 from aisbench_core.model import Actor, Role, WayIn
 from aisbench_core.settings import Settings, load_settings
 from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.web.identity import refuse_name
 from aisbench_core.wiring import Core, open_core
-from tests.actors import TESTER
+from tests.actors import TESTER, named
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -130,6 +132,61 @@ def test_an_admin_whose_access_was_revoked_is_none(core: Core) -> None:
 def test_names_that_cannot_be_told_apart_are_refused(core: Core, name: str) -> None:
     with pytest.raises(SpecError, match="printable"):
         core.people.set_role(name, Role.VIEWER, TESTER)
+
+
+RESERVED = ["console", "c\u043ensole", "AISBench", "nobody", "daemon", getpass.getuser()]
+"""Names of the system, of its accounts, and of the console's own account."""
+
+LOOKALIKES = ["\u0430dmin", "\uff41dmin", "ANN", "\u0430nn"]
+"""Letters of two scripts or forms, and what is read like `ann`, whom everybody knows."""
+
+
+@pytest.mark.parametrize("name", [*RESERVED, *LOOKALIKES])
+def test_a_proxy_brings_nobody_in_under_a_name_of_the_system_or_one_that_reads_like_another(
+    core: Core, name: str
+) -> None:
+    core.sessions.begin("ann", "")
+
+    with pytest.raises(SignedOut, match=r"is reserved for the system|letters that look like|already has the name"):
+        core.sessions.begin(name, "lab-leads")
+
+    assert refuse_name(core.people, name) != ""
+    assert core.people.find(name) is None
+
+
+@pytest.mark.parametrize("name", [*RESERVED, *LOOKALIKES])
+def test_no_command_makes_a_person_or_a_token_of_such_a_name(core: Core, name: str) -> None:
+    core.people.set_role("ann", Role.ENGINEER, TESTER)
+
+    with pytest.raises(SpecError, match=r"name: .*(is reserved for the system|look like|already has the name)"):
+        core.people.set_role(name, Role.ADMIN, TESTER)
+    if name.isascii():
+        with pytest.raises(SpecError, match=r"name: .*(is reserved for the system|already has the name)"):
+            core.tokens.create(TokenRequest(name=name), TESTER)
+
+
+def test_who_is_known_already_keeps_the_name(core: Core) -> None:
+    for stored, name in (("ann", "nobody"), ("bob", "J\u00c3\u00bcrgen")):  # as an older console stored them
+        core.sessions.begin(stored, "")
+        with core.ledger.transaction() as con:
+            con.execute("update people set name = ? where name = ?", [name, stored])
+
+    assert core.sessions.begin("nobody", "").name == "nobody"
+    assert core.sessions.begin("J\u00c3\u00bcrgen", "").name == "J\u00c3\u00bcrgen"
+
+
+@pytest.mark.parametrize("name", ["J\u00fcrgen", "\u738b\u5c0f\u660e"])
+def test_a_name_that_a_proxy_sends_as_utf8_is_that_name(core: Core, name: str) -> None:
+    header = name.encode().decode("latin-1")  # as servers read it
+
+    assert core.sessions.begin(header, "").name == name
+    assert refuse_name(core.people, header) == ""
+
+
+def test_a_token_of_the_own_name_is_made_whatever_the_account_of_the_shell_is_called(core: Core) -> None:
+    own = named("root")
+
+    assert core.tokens.create(TokenRequest(name="root"), own)[0].name == "root"
 
 
 def test_a_name_that_nobody_signed_in_with_is_revoked_with_its_tokens(core: Core) -> None:

@@ -33,7 +33,7 @@ def bench(tmp_path: Path, ledger_url: str) -> SeriesBench:
 
 def limit(bench: SeriesBench, amount: float, scope: str = "person") -> None:
     plan = {"scope": scope, "amount": amount, "currency": "CNY"}
-    bench.core.budgets.save(plan, named("root"))
+    bench.core.budgets.save(plan, named("boss"))
 
 
 def reserved(bench: SeriesBench) -> list[float]:
@@ -81,7 +81,7 @@ def test_an_estimate_of_hours_is_no_time_limit(bench: SeriesBench) -> None:
 
 def test_a_budget_may_allow_series_without_a_time_limit(bench: SeriesBench) -> None:
     plan = {"scope": "person", "amount": ONE_HOUR, "currency": "CNY", "allow_unknown": True}
-    bench.core.budgets.save(plan, named("root"))
+    bench.core.budgets.save(plan, named("boss"))
 
     assert bench.launch(repeats=1).held == ""
     assert len(bench.admit()) == 1
@@ -230,14 +230,14 @@ def test_cells_that_somebody_else_has_just_run_again_need_no_room_twice(bench: S
 
 def test_cells_of_a_person_whose_access_was_revoked_wait_until_it_is_given_again(bench: SeriesBench) -> None:
     series, others = new_series(bench, cells=2), new_series(bench, cells=1)
-    bench.core.people.set_role("root", Role.ADMIN, named("root"))
-    bench.core.people.set_role("ann", Role.ENGINEER, named("root"))
+    bench.core.people.set_role("boss", Role.ADMIN, named("boss"))
+    bench.core.people.set_role("ann", Role.ENGINEER, named("boss"))
     [first, other] = bench.admit()
     bench.end(first, hours=1, state=RunState.FAILED)
     bench.end(other, hours=1)
     bench.core.series.stop(series.series_id, named(PERSON))
     bench.core.series.rerun(series.series_id, named("ann"))
-    bench.core.people.revoke("ann", named("root"))
+    bench.core.people.revoke("ann", named("boss"))
 
     assert bench.admit() == []
 
@@ -246,7 +246,7 @@ def test_cells_of_a_person_whose_access_was_revoked_wait_until_it_is_given_again
     assert not [
         path for path in bench.core.settings.runs_dir.iterdir() if path.name not in (first.run_id, other.run_id)
     ]
-    bench.core.people.set_role("ann", Role.ENGINEER, named("root"))
+    bench.core.people.set_role("ann", Role.ENGINEER, named("boss"))
     bench.clock.move(60)
     assert [run.created_by for run in bench.admit()] == ["ann"]
     assert bench.look(series).series.launch_error == ""
@@ -254,26 +254,26 @@ def test_cells_of_a_person_whose_access_was_revoked_wait_until_it_is_given_again
 
 
 def test_cells_that_a_revoked_token_asked_for_are_not_launched(bench: SeriesBench) -> None:
-    token, _ = bench.core.tokens.create(TokenRequest(name="ci", role=Role.ENGINEER), named("root"))
+    token, _ = bench.core.tokens.create(TokenRequest(name="ci", role=Role.ENGINEER), named("boss"))
     plan = bench.core.series.plan(SPEC, {"repeats": 2}).plan
     series = bench.core.series.launch(plan, "", token.actor)
     [first] = bench.admit()
     bench.end(first, hours=1)
 
-    bench.core.tokens.revoke(token.token_id, named("root"))
+    bench.core.tokens.revoke(token.token_id, named("boss"))
     bench.clock.move(60)
 
     assert bench.admit() == []
     error = str(bench.look(series).series.launch_error)
-    assert error.startswith(f"token {token.token_id} was revoked by root (stop the series and run its cells again")
-    bench.core.series.stop(series.series_id, named("root"))
-    bench.core.series.rerun(series.series_id, named("root"))
+    assert error.startswith(f"token {token.token_id} was revoked by boss (stop the series and run its cells again")
+    bench.core.series.stop(series.series_id, named("boss"))
+    bench.core.series.rerun(series.series_id, named("boss"))
     bench.clock.move(60)
-    assert [run.created_by for run in bench.admit()] == ["root"]
+    assert [run.created_by for run in bench.admit()] == ["boss"]
 
 
 def test_cells_that_were_asked_for_go_on_when_the_token_has_expired(bench: SeriesBench) -> None:
-    token, _ = bench.core.tokens.create(TokenRequest(name="ci", role=Role.ENGINEER, days=1), named("root"))
+    token, _ = bench.core.tokens.create(TokenRequest(name="ci", role=Role.ENGINEER, days=1), named("boss"))
     bench.core.series.launch(bench.core.series.plan(SPEC, {"repeats": 1}).plan, "", token.actor)
     bench.clock.move(2 * 86400)
 
@@ -284,8 +284,8 @@ def test_cells_that_were_asked_for_go_on_when_the_token_has_expired(bench: Serie
 
 def test_cells_of_somebody_who_may_not_launch_any_more_wait(bench: SeriesBench) -> None:
     series = new_series(bench, cells=1)
-    bench.core.people.set_role("root", Role.ADMIN, named("root"))
-    bench.core.people.set_role(PERSON, Role.VIEWER, named("root"))
+    bench.core.people.set_role("boss", Role.ADMIN, named("boss"))
+    bench.core.people.set_role(PERSON, Role.VIEWER, named("boss"))
 
     assert bench.admit() == []
 
@@ -295,12 +295,12 @@ def test_cells_of_somebody_who_may_not_launch_any_more_wait(bench: SeriesBench) 
 def test_an_access_that_is_revoked_while_a_cell_is_about_to_be_launched_counts(bench: SeriesBench) -> None:
     class Late(SeriesLedger):  # the access ends while the run's folder is made
         def admit(self, *args: Any) -> Run:
-            bench.core.people.revoke(PERSON, named("root"))
+            bench.core.people.revoke(PERSON, named("boss"))
             return super().admit(*args)
 
     new_series(bench, cells=1)
-    for who, role in (("root", Role.ADMIN), (PERSON, Role.ENGINEER)):
-        bench.core.people.set_role(who, role, named("root"))
+    for who, role in (("boss", Role.ADMIN), (PERSON, Role.ENGINEER)):
+        bench.core.people.set_role(who, role, named("boss"))
 
     replace(bench.core.series, ledger=Late(bench.core.ledger)).admission()()
 

@@ -51,7 +51,8 @@ def tokens(tmp_path: Path, watch: Hands) -> Tokens:
 def tokens_in(folder: Path, watch: Callable[[], datetime]) -> Tokens:
     """Tokens in a folder, where people may be known, too."""
     ledger = Ledger(folder / "ledger.sqlite3")
-    return Tokens(TokenLedger(ledger), watch, People(ledger, watch).role_of)
+    people = People(ledger, watch)
+    return Tokens(TokenLedger(ledger), watch, people.role_of, people.name_problem)
 
 
 def files_in(folder: Path) -> Iterator[bytes]:
@@ -194,7 +195,7 @@ def test_a_token_for_a_program_ends_with_the_rights_of_who_made_it(
     tokens: Tokens, watch: Hands, tmp_path: Path
 ) -> None:
     people = People(Ledger(tmp_path / "data" / "ledger.sqlite3"), watch)
-    people.set_role("root", Role.ADMIN, TESTER)
+    people.set_role("boss", Role.ADMIN, TESTER)
     admin = people.set_role("ann", Role.ADMIN, TESTER).acting(WayIn.CONSOLE)
     text = tokens.create(TokenRequest(name="ci", role=Role.ADMIN), admin)[1].plain
     assert tokens.authenticate(text).role is Role.ADMIN
@@ -210,7 +211,7 @@ def test_a_token_for_a_program_ends_with_the_rights_of_who_made_it(
 
 def test_a_running_command_has_the_role_of_its_token_now(tokens: Tokens, watch: Hands, tmp_path: Path) -> None:
     people = People(Ledger(tmp_path / "data" / "ledger.sqlite3"), watch)
-    people.set_role("root", Role.ADMIN, TESTER)
+    people.set_role("boss", Role.ADMIN, TESTER)
     admin = people.set_role("ann", Role.ADMIN, TESTER).acting(WayIn.CONSOLE)
     token, _ = tokens.create(TokenRequest(name="ci", role=Role.ADMIN), admin)
 

@@ -15,7 +15,14 @@ from aisbench_core.credentials import find_client_secret
 from aisbench_core.errors import ConfigError
 from aisbench_core.settings import Settings
 from aisbench_core.web.addresses import FORWARDED
-from aisbench_core.web.identity import HEALTH, IdentityMiddleware, ProxyIdentity, proxy_identity, require_complete
+from aisbench_core.web.identity import (
+    HEALTH,
+    REVOKED,
+    IdentityMiddleware,
+    ProxyIdentity,
+    proxy_identity,
+    require_complete,
+)
 from aisbench_core.wiring import utc_now
 
 PROXY, ELSEWHERE = "10.0.0.2", "10.0.0.3"
@@ -27,7 +34,7 @@ def audit(recorded: list[Act] | None = None) -> SignInAudit:
 
 def identity(recorded: list[Act] | None = None, **changes: Any) -> ProxyIdentity:
     settings = Settings(identity=Identity.PROXY, trusted_proxies=f"{PROXY}, fd00::/64", **changes)
-    found = proxy_identity(settings, {FORWARDED: ""}, {"bob"}.__contains__, audit(recorded))
+    found = proxy_identity(settings, {FORWARDED: ""}, lambda name: REVOKED if name == "bob" else "", audit(recorded))
     assert found
     return found
 
@@ -136,7 +143,7 @@ async def nothing(*_: object) -> None:
 
 
 def test_without_sign_in_nobody_is_asked() -> None:
-    assert proxy_identity(Settings(), {}, lambda _: True, audit()) is None
+    assert proxy_identity(Settings(), {}, lambda _: REVOKED, audit()) is None
 
 
 def test_a_proxy_has_to_be_named() -> None:
@@ -184,4 +191,4 @@ def test_the_client_secret_is_in_the_environment_or_in_a_private_file(tmp_path: 
 @pytest.mark.parametrize("variables", [{}, {FORWARDED: "*"}, {FORWARDED: "127.0.0.1"}])
 def test_uvicorn_must_not_replace_addresses_by_headers(variables: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="FORWARDED_ALLOW_IPS"):
-        proxy_identity(Settings(identity=Identity.PROXY, trusted_proxies=PROXY), variables, lambda _: False, audit())
+        proxy_identity(Settings(identity=Identity.PROXY, trusted_proxies=PROXY), variables, lambda _: "", audit())

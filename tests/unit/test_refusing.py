@@ -33,7 +33,7 @@ def audit() -> SignInAudit:
 
 def behind_identity() -> IdentityMiddleware:
     settings = Settings(identity=Identity.PROXY, trusted_proxies="10.0.0.2")
-    return IdentityMiddleware(nothing, lambda: proxy_identity(settings, {FORWARDED: ""}, lambda _: False, audit()))
+    return IdentityMiddleware(nothing, lambda: proxy_identity(settings, {FORWARDED: ""}, lambda _: "", audit()))
 
 
 def status_of(app: Any, path: str, kind: str = "http") -> int | None:
