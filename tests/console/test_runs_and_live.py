@@ -1,5 +1,6 @@
 """Following and stopping: what runs, what failed and why, and nothing is stopped by accident."""
 
+import shutil
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -58,7 +59,10 @@ def test_a_completed_run_shows_its_result_and_never_the_last_estimate(open_page:
         add_points(points, used / "runs" / run_id / "progress.jsonl", 0)
     ledger = Ledger(used / "ledger.sqlite3")
     lost = replace(ledger.get(DONE_RUN), run_id="lost")
-    ledger.add(lost, Event("lost", a.T0, "console", Level.INFO, "launched", "somebody"))
+    collecting = replace(lost, run_id="collecting", state=RunState.COLLECTING, ended_at=None, duration_s=None)
+    for run in (lost, collecting):
+        ledger.add(run, Event(run.run_id, a.T0, "console", Level.INFO, "launched", "somebody"))
+        shutil.copytree(used / "runs" / DONE_RUN, used / "runs" / run.run_id)
     recorded = Warehouse(used / "warehouse.duckdb").run(DONE_RUN)
 
     done, failed = texts(open_page("live", run=DONE_RUN)), texts(open_page("live", run=FAILED_RUN))
@@ -66,9 +70,14 @@ def test_a_completed_run_shows_its_result_and_never_the_last_estimate(open_page:
     assert recorded
     assert f"**{number(recorded.throughput, recorded.throughput_unit)}** · result" in done
     assert "4,321" not in done
-    assert "**4,321** · loss **0.5** · :small[estimated from 1 of" in failed
+    assert "4,321 · loss **0.5** · :small[estimated from 1 of" in failed
     assert "last estimate, no result" in failed
-    assert "Completed without a result." in texts(open_page("live", run="lost"))
+    lost_page, collected = open_page("live", run="lost"), open_page("live", run="collecting")
+    assert "4,321" not in texts(lost_page)
+    assert texts(lost_page).count("This run is not in the warehouse.") == 2, "whether it has a result is not known"
+    assert "22 %" not in [bar.text for bar in lost_page.progress], "it is completed, whatever its log said last"
+    assert "**4,321" not in texts(collected)
+    assert "last estimate; the result is being collected" in texts(collected)
 
 
 def test_a_running_job_says_since_when_it_runs(open_page: OpenPage, used: Path) -> None:

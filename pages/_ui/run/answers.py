@@ -65,7 +65,8 @@ def _show_how_far(now: RunSnapshot) -> None:
     if last is None:
         st.caption(t("run.no_progress"), help=t("run.no_progress_help"))
     else:
-        if last.share is not None:
+        # The last line that a completed run printed may be one long before its end.
+        if last.share is not None and run.state is not RunState.COMPLETED:
             st.progress(last.share, text=percent(last.share))
         st.markdown(" · ".join(_position(overview)))
     if not run.state.is_terminal:

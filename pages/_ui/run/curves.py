@@ -33,7 +33,7 @@ def show_speed(now: RunSnapshot, recorded: RunRow | None) -> None:
         throughput = number(recorded.throughput, plain(t.unit(recorded.throughput_unit)))
         st.markdown(t("run.result", throughput=throughput))
     elif now.run.state is RunState.COMPLETED:
-        st.markdown(t("run.no_result"))
+        st.markdown(t("run.no_result" if recorded else "live.not_recorded"))
     elif _has_speed(last):
         st.markdown(" · ".join(_last_figures(now)))
     if last is None or not _has_speed(last):
@@ -51,20 +51,21 @@ def _has_speed(point: TrainingPoint | None) -> bool:
 
 
 def _last_figures(now: RunSnapshot) -> Iterator[str]:
-    """What the log said last: an estimate, which a failed or stopped run keeps for want of a result."""
-    overview, last = now.overview, now.overview.last
+    """What the log said last: an estimate, which stays one for want of a result when the job has ended."""
+    overview, last, state = now.overview, now.overview.last, now.run.state
     if last is None:
         return
     if last.throughput is not None:
-        yield f"**{number(last.throughput, plain(overview.unit))}**"
+        throughput = number(last.throughput, plain(overview.unit))
+        yield f"**{throughput}**" if state is RunState.RUNNING else throughput
     elif last.step_s is not None:
         yield t("run.step_time", seconds=number(last.step_s, digits=3))
     if last.loss is not None:
         yield t("run.loss", loss=number(last.loss))
     if last.throughput is not None and last.cards and last.cards < now.run.spec.card_count:
         yield f":small[{t('run.from_cards', cards=last.cards, all=now.run.spec.card_count)}]"
-    if now.run.state.is_terminal:
-        yield f":small[{t('run.last_estimate')}]"
+    if state is not RunState.RUNNING:
+        yield f":small[{t('run.last_estimate' if state.is_terminal else 'run.estimate_until_result')}]"
 
 
 def _band(usual: Usual | None) -> Usual | None:
