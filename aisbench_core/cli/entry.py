@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,8 @@ class _Commands(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run with a private umask; `obj` knows the user's own, for the files that a command writes on request."""
+        if isinstance(sys.stdout, TextIOWrapper):  # names of files are printed with the bytes that they have
+            sys.stdout.reconfigure(errors="surrogateescape")
         with private_umask() as users:
             return super().main(*args, **{"obj": Invocation(users), **extra})
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
@@ -265,7 +266,8 @@ def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None)
             kinds.add(row[index])
         return row
 
-    rows = map(note_kind, queries.rows(cur, most))
+    answer = queries.rows(cur)
+    rows = map(note_kind, islice(answer, most))
     if file_format == "table":
         table = list(rows)
         heads = [_head(name, (row[index] for row in table)) for index, name in enumerate(columns)]
@@ -273,7 +275,7 @@ def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None)
         count = len(table)
     else:
         count = (queries.write_csv if file_format == "csv" else queries.write_json)(columns, rows, target)
-    more = most is not None and cur.fetchone() is not None  # one row beyond the limit says whether there are more
+    more = most is not None and next(answer, None) is not None  # one row beyond the limit says whether there are more
     display.message(display.count(count, "row") + ("; there are more, see --limit" if more else ""))
     return {True, False} <= kinds
 

@@ -1,6 +1,7 @@
 """Options and arguments of several commands, and the spec that those of a workload or file define."""
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
@@ -21,6 +22,8 @@ IMPLIED = {"run_id": "RUN", "series_id": "SERIES"}
 
 TYPED = "aisbench.typed"
 
+_SURROGATES = re.compile("[\ud800-\udfff]+")
+
 
 class Command(click.Command):
     """A command. The parameters of its function that IMPLIED names become arguments, `as_json` the option --json."""
@@ -37,13 +40,27 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words, and keep them: a server gets them as they were typed."""
         ctx.meta[TYPED] = tuple(args)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        for parameter in self.params:
+            if not isinstance(parameter.type, click.Path):  # names of files may have any bytes
+                _refuse_other_bytes(ctx.params.get(parameter.name or ""), ctx, parameter)
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command here, or on the server that the environment names."""
         if runs_on_server(ctx):
             return run_on_server(ctx, ctx.meta[TYPED])
         return super().invoke(ctx)
+
+
+def _refuse_other_bytes(value: object, ctx: click.Context, parameter: click.Parameter) -> None:
+    """Raises BadParameter for text that is not UTF-8, which Python keeps as surrogates: no store takes them."""
+    if isinstance(value, str) and (other := _SURROGATES.search(value)):
+        typed = ascii(os.fsencode(other.group()))[2:-1]
+        raise click.BadParameter(f"is not UTF-8: it has the bytes {typed}", ctx, parameter)
+    if isinstance(value, tuple | list):
+        for each in value:
+            _refuse_other_bytes(each, ctx, parameter)
 
 
 class Group(click.Group):

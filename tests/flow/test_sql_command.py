@@ -43,6 +43,33 @@ def test_a_table_shows_numbers_to_the_right_and_says_when_there_is_more(data_dir
     assert second
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Shanghai"])
+def test_times_with_a_zone_are_shown_in_utc_in_every_format(
+    data_dir: Path, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    sql = (
+        "select t, [t] as many, {'at': t} as one, null::timestamptz as n, run_id as t from"
+        " (select '2026-03-01 08:00:00+02'::timestamptz as t, run_id from v_runs) order by run_id"
+    )
+
+    table = type_in(data_dir, "sql", sql, "--limit", "2")
+    (row, *_) = csv.DictReader(io.StringIO(type_in(data_dir, "sql", sql, "--format", "csv").stdout))
+    (told, *_) = json.loads(type_in(data_dir, "sql", sql, "--format", "json").stdout)
+
+    assert table.exit_code == 0, table.output
+    assert table.stdout.splitlines()[1].split()[0] == "2026-03-01T06:00:00Z"
+    assert table.stderr == "2 rows; there are more, see --limit\n"
+    assert (row["t"], row["n"], row["t_1"]) == ("2026-03-01T06:00:00Z", "", "run-0")
+    assert (told["t"], told["many"], told["one"]) == (row["t"], [row["t"]], {"at": row["t"]})
+    assert type_in(data_dir, "sql", "select now()").exit_code == 0
+    never = type_in(data_dir, "sql", "select 'infinity'::timestamptz")
+    assert (never.exit_code, never.stderr.strip()) == (
+        2,
+        "error: a time with a time zone is before the year 1 or after 9999 (ask for it as text: `::text`)",
+    )
+
+
 def test_csv_json_and_parquet_hold_the_same(data_dir: Path) -> None:
     sql = (
         "select run_id, throughput, rank_cv, max_power_w, created_at_utc, [1, 2] as two from v_runs where run_id = $id"

@@ -112,8 +112,9 @@ def _frame(batches: Batches) -> pd.DataFrame:
         table = reader.read_all()
     frame = table.to_pandas(types_mapper=_KINDS.get)
     for name, kind in zip(table.column_names, table.schema.types, strict=True):
-        if pa.types.is_timestamp(kind) and kind.tz is None:
-            frame[name] = frame[name].dt.tz_localize("UTC")
+        if pa.types.is_timestamp(kind):
+            times = frame[name].dt
+            frame[name] = times.tz_localize("UTC") if kind.tz is None else times.tz_convert("UTC")
     units = {name: _UNITS[name] for name in frame.columns if name in _UNITS}
     frame.attrs = {**about(table.schema), "units": units}
     return frame

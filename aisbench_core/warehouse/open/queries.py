@@ -11,9 +11,9 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import duckdb
 
@@ -22,6 +22,9 @@ from aisbench_core.messages import Hint, Message
 from aisbench_core.warehouse.exporting.csv_file import cell
 from aisbench_core.warehouse.open.checks import ONLY_WAREHOUSE, TABLES_HINT, check, position_of
 from aisbench_core.warehouse.store.reading import MEMORY, CopyReader, Reader
+
+if TYPE_CHECKING:
+    from pyarrow import Array
 
 # The default time limit.
 SECONDS = 60.0
@@ -177,12 +180,41 @@ def names(cur: Cursor) -> list[str]:
     return unique
 
 
-def rows(cur: Cursor, limit: int | None = None) -> Iterator[Row]:
-    """The answer's rows."""
-    remaining = limit if limit is not None else math.inf
-    while remaining > 0 and (batch := cur.fetchmany(int(min(BATCH, remaining)))):
+def rows(cur: Cursor) -> Iterator[Row]:
+    """The answer's rows; times of any zone in UTC."""
+    if any(_ZONED in str(kind) for _, kind, *_ in cur.description or ()):
+        yield from _zoned_rows(cur)
+        return
+    while batch := cur.fetchmany(BATCH):
         yield from batch
-        remaining -= len(batch)
+
+
+# DuckDB makes Python's times of these with pytz, an old package that nothing else needs; Arrow makes them without.
+_ZONED = "TIMESTAMP WITH TIME ZONE"
+
+
+def _zoned_rows(cur: Cursor) -> Iterator[Row]:
+    for batch in cur.to_arrow_reader(BATCH):
+        for row in zip(*map(_values, batch.columns), strict=True):
+            yield tuple(map(_in_utc, row))
+
+
+def _values(column: "Array[Any]") -> Sequence[object]:
+    try:
+        return [*column.to_pylist()]
+    except (OverflowError, ValueError):  # Python has no other times, and Arrow no infinite ones
+        raise QueryError(
+            Message("a time with a time zone is before the year 1 or after 9999"),
+            Message("ask for it as text: `::text`"),
+        ) from None
+
+
+def _in_utc(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+    if isinstance(value, dict):
+        return {key: _in_utc(item) for key, item in value.items()}
+    return [*map(_in_utc, value)] if isinstance(value, list) else value
 
 
 def write_csv(columns: Sequence[str], values: Iterator[Row], target: IO[bytes]) -> int:
