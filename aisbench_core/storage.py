@@ -12,7 +12,7 @@ from aisbench_core.credentials import find_credentials, find_password
 from aisbench_core.errors import ConfigError, ResultError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, RunRecord
-from aisbench_core.running.run_files import RunFiles, SeriesFiles
+from aisbench_core.running.run_files import RunFiles, SeriesFiles, read_own_record
 from aisbench_core.running.stores.address import LedgerAddress, ledger_address
 from aisbench_core.seals.comparing import Recording, SealComparing, SealedRuns, never_recorded
 from aisbench_core.seals.service import Seals
@@ -34,6 +34,8 @@ class Rebuilt:
     runs: int
     unread: tuple[ResultError, ...] = ()
 
+
+OTHERWISE = Message("its folder says something else than the warehouse")
 
 UNSEALED = Message(
     "restore its folder from a backup; if the folder is right: `aisbench warehouse rebuild --believe-folders`"
@@ -77,7 +79,7 @@ class _Vetting:
             return None
         self.unproven.discard(record.run.run_id)
         if holds is False:
-            return ResultError(Message("its folder says something else than the warehouse"), UNSEALED)
+            return ResultError(OTHERWISE, UNSEALED)
         return never_recorded()
 
 
@@ -106,7 +108,7 @@ class Storage:
             count = self._rebuild(vetting, unread)
             is_damaged = sealed.is_damaged
         if believe and not is_damaged:
-            self.seals.seal_found(sorted(vetting.unproven), actor)
+            self.seals.seal_found(sorted(vetting.unproven), actor, self._read)
         return Rebuilt(count, tuple(unread.values()))
 
     def _rebuild(self, vetting: "_Vetting", unread: dict[str, ResultError]) -> int:
@@ -163,11 +165,19 @@ class Storage:
         unsealed = sorted(vetting.unproven - damaged - unread.keys())
         count = len(unsealed)
         if seal:
-            left = self.seals.seal_found(unsealed, actor)
+            left = self.seals.seal_found(unsealed, actor, self._read_held)
             count = len(left)
             unread |= left
         damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
         return replace(report, damages=(*report.damages, *damages), unsealed=count)
+
+    def _read(self, run_id: str) -> RunRecord:
+        return read_own_record(self.comparing.folders.path(run_id))
+
+    def _read_held(self, run_id: str) -> None:
+        """Raises ResultError if a record is not the one that the warehouse holds."""
+        if self.warehouse.holds(self._read(run_id)) is False:
+            raise ResultError(OTHERWISE, UNSEALED)
 
     @permitted
     def compact(self, actor: Actor) -> Compacted:

@@ -167,7 +167,7 @@ class Core:
         self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, run_folders(settings, ledger, connect),
-            secrets, connect, self.series.record, seals.begin_collecting, seals.seal_recorded,
+            secrets, connect, self.series.record, seals.begin_collecting, seals.expect, seals.seal_recorded,
             self.series.admission, ScheduledLaunches(schedules, self.series, self.schedules, clock).tick,
             BudgetAlerts(ledger, budgets, clock).tick,
             self.notifications.tick, AscendFd(settings.ascend_fd_venv).diagnose, self.slow_share, clock,

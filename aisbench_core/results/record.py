@@ -90,6 +90,11 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
     for values, adapter, file in ((record.samples, _SAMPLE, metrics_file), (events, _EVENT, events_file)):
         if values or file.exists():
             write_whole(file, _lines(adapter, values))
+    write_whole(record_file, dump_record(record))
+
+
+def dump_record(record: RunRecord) -> bytes:
+    """The content of a record's file, without samples and events, which have files of their own."""
     run = _as(_StoredRun, record.run, detail_data=to_json(record.run.detail))
     result = record.result and _as(_StoredResult, record.result, problems_data=list_to_json(record.result.problems))
     stored = _as(
@@ -103,7 +108,7 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
         described=None,
         remarks=Annotations(),
     )
-    write_whole(record_file, _RECORD.dump_json(stored, indent=2))
+    return _RECORD.dump_json(stored, indent=2)
 
 
 def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> RunRecord:

@@ -1,6 +1,6 @@
 """The last step of a run: turns what its job left behind into a record, in the run folder and in the warehouse."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -38,7 +38,14 @@ from aisbench_core.progress.watch import ProgressWatch
 from aisbench_core.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
 from aisbench_core.results.job_events import cloud_events
 from aisbench_core.results.progress import read_progress, seconds_in, target_message
-from aisbench_core.results.record import read_annotations, read_outline, read_samples, read_stated, write_record
+from aisbench_core.results.record import (
+    dump_record,
+    read_annotations,
+    read_outline,
+    read_samples,
+    read_stated,
+    write_record,
+)
 from aisbench_core.results.result_files import collect
 from aisbench_core.results.train_result_info import stamped
 from aisbench_core.running import run_paths
@@ -62,7 +69,8 @@ PROBLEMS_SHOWN = 3
 class Collecting:
     """Collects a run. `record` stores it in the warehouse; doing so twice changes nothing.
 
-    `begin_collecting` raises ResultError if what the launch wrote was changed since, and `seal` seals the folder, or
+    `begin_collecting` raises ResultError if what the launch wrote was changed since, `expect` notes what is about to be
+    written into files, and `seal` seals the folder, or
     raises StaleRun if the system description was changed meanwhile.
     `diagnose` lets ascend-fd look at the logs of a failed run."""
 
@@ -71,6 +79,7 @@ class Collecting:
     connect: Connect
     record: Callable[[RunRecord], None]
     begin_collecting: Callable[[str], None]
+    expect: Callable[[str, Mapping[str, bytes]], None]
     seal: Callable[[Iterable[str]], None]
     clock: Clock
     secrets: JobSecrets
@@ -111,10 +120,14 @@ class Collecting:
         self.progress.forget(run.run_id)
         for log in folder.logs.glob("*.log"):
             sync(log)
-        write_record(record, folder.record, folder.metrics, folder.events)
+        contents = {folder.record.name: dump_record(record)}
         if result is not None:
             block = stamped(result.raw) if record.rehearsal else result.raw
-            write_whole(folder.result, block.encode())
+            contents[folder.result.name] = block.encode()
+        self.expect(run.run_id, contents)
+        write_record(record, folder.record, folder.metrics, folder.events)
+        if result is not None:
+            write_whole(folder.result, contents[folder.result.name])
         self.seal([run.run_id])
         # Read only now: an edit that comes after the record was written stores the record again itself.
         self.record(replace(record, described=read_stated(folder.path), remarks=read_annotations(folder.path)))

@@ -52,9 +52,9 @@ SUMMARIES_QUIET_SECONDS = 900.0
 class Following:
     """What every follower of this data folder is made of.
 
-    `record` stores an ended run; `begin_collecting`, `seal`: as in Collecting; `admission` gives a function that
-    launches the next cells of series; `schedule` launches series whose time has come; `alert` checks budgets; `notify`
-    sends the next notification. `diagnose`: as in Collecting; `slow_share`: as in Steps."""
+    `record` stores an ended run; `begin_collecting`, `expect`, `seal`: as in Collecting; `admission` gives a function
+    that launches the next cells of series; `schedule` launches series whose time has come; `alert` checks budgets;
+    `notify` sends the next notification. `diagnose`: as in Collecting; `slow_share`: as in Steps."""
 
     settings: Settings
     ledger: Ledger
@@ -66,6 +66,7 @@ class Following:
     connect: Connect
     record: Callable[[RunRecord], None]
     begin_collecting: Callable[[str], None]
+    expect: Callable[[str, Mapping[str, bytes]], None]
     seal: Callable[[Iterable[str]], None]
     admission: Callable[[], Callable[[], None]]
     schedule: Callable[[], None]
@@ -209,8 +210,8 @@ class Follower:
             guard, parts.slow_share,
         )  # fmt: skip
         collecting = Collecting(
-            settings, ledger, connect, parts.record, parts.begin_collecting, parts.seal, clock, parts.secrets, progress,
-            parts.diagnose,
+            settings, ledger, connect, parts.record, parts.begin_collecting, parts.expect, parts.seal, clock,
+            parts.secrets, progress, parts.diagnose,
         )  # fmt: skip
         folders = FollowedFolders(parts.folders)
         return ProfileFollower(profile, steps, collecting, folders, self._tasks, self._who)

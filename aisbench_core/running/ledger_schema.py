@@ -8,7 +8,7 @@ from aisbench_core.messages import Message
 from aisbench_core.running.stores.connection import LedgerConnection
 
 # One more with every change of what follows; ledgers of 1 to 10 are of development versions.
-VERSION = 21
+VERSION = 22
 
 # By what right a follower does later what somebody asked for. What was asked for before it was stored: to launch.
 GRANT = "role text not null default 'engineer', token_id text not null default ''"
@@ -78,7 +78,7 @@ TABLES = {
     # What each run's folder held when it was written last: see aisbench_core/seals/.
     "seals": "run_id text primary key, entry integer not null, files text not null, is_recorded integer not null,"
     " removed text not null default '', changing text not null default '', gone_at text, gone_by text not null"
-    " default ''",
+    " default '', expected text not null default ''",
     # `role` is what an admin gave, `group_role` what the groups of the last sign-in give.
     "people": "name text primary key, role text not null, group_role text not null, first_seen_at text not null,"
     " last_seen_at text not null, changed_at text, changed_by text not null, revoked integer not null",

@@ -14,7 +14,7 @@ from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import FolderPart
 from aisbench_core.running.stores.connection import LedgerConnection
 from aisbench_core.seals.ledger import Seal, audited_numbers, iter_seals, newest_statements, read_run, read_seal
-from aisbench_core.seals.manifest import SealedFile, sealed_names
+from aisbench_core.seals.manifest import sealed_names
 from aisbench_core.seals.service import RESTORE, changed_files, difference_of, is_same
 
 Rehearses = Callable[[str], bool | None]
@@ -137,11 +137,17 @@ class SealedRuns:
                 Message("was removed by {who} at {at}", who=seal.gone_by, at=f"{seal.gone_at:%Y-%m-%d %H:%M:%S %Z}"),
                 Message("import it again, if it is to be there"),
             )
-        if seal and not seal.is_recorded:
+        if seal and not (seal.is_recorded or self._was_about_to_be_recorded(seal)):
             return never_recorded()
         if seal and (differing := list(self._differing_files(seal, whole=whole))):
             return changed_files(differing)
         return self._differing_fields(record, run) if run else None
+
+    def _was_about_to_be_recorded(self, seal: Seal) -> bool:
+        """Whether its record is the one that was about to be written when recording it was given up."""
+        folder = self._parts.folders.path(seal.run_id)
+        records = [file for file in seal.expected if file.name == folder.record.name]
+        return any(is_same(file, folder.path, file.name) for file in records)
 
     def _differing_files(self, seal: Seal, *, whole: bool) -> Iterator[str]:
         """Names with what is wrong. Of published files that need not be here, only name and size are compared: each is
@@ -157,9 +163,9 @@ class SealedRuns:
             here = {name for name in here if FolderPart.RECORD.holds(name)}
         for file in (file for file in seal.files if is_compared(file.name) and seal.decides(file.name)):
             if file.name in remote:
-                if remote[file.name] != file.size:
+                if remote[file.name] not in {one.size for one in seal.versions(file.name)}:
                     yield Message("{file} (changed)", file=file.name)
-            elif file.name not in here or not is_same(file, folder, file.name):
+            elif file.name not in here or not any(is_same(one, folder, file.name) for one in seal.versions(file.name)):
                 yield difference_of(file, folder)
         yield from (Message("{file} (added)", file=name) for name in _added(seal, folder, {*here, *remote}))
 
@@ -189,7 +195,7 @@ def never_recorded() -> ResultError:
 
 
 def _added(seal: Seal, folder: Path, names: Collection[str]) -> list[str]:
-    """Files that were never there; what was about to be removed may still be."""
-    removed: Mapping[str, SealedFile] = {file.name: file for file in seal.removed}
+    """Files that were never there; what was about to be removed may still be, and what was about to be written."""
     new = sorted(filter(seal.decides, names - seal.by_name.keys()))
-    return [name for name in new if name not in removed or not is_same(removed[name], folder, name)]
+    known = (*seal.removed, *seal.expected)
+    return [name for name in new if not any(file.name == name and is_same(file, folder, name) for file in known)]

@@ -29,8 +29,8 @@ class Seal:
 
     `entry`: the number of its entry in the audit. `is_recorded`: whether the run was recorded, and not only launched.
     `removed`: files that the product removed, as they were. `changing`: files that it was about to write when it noted
-    that; the seal does not decide about these. `gone_at`: when the folder was removed, by `gone_by`; None while it is
-    there."""
+    that; the seal does not decide about these. `expected`: files as it was about to write them. `gone_at`: when the
+    folder was removed, by `gone_by`; None while it is there."""
 
     run_id: str
     entry: int
@@ -40,11 +40,16 @@ class Seal:
     changing: frozenset[str] = frozenset()
     gone_at: datetime | None = None
     gone_by: str = ""
+    expected: tuple[SealedFile, ...] = ()
 
     @property
     def by_name(self) -> Mapping[str, SealedFile]:
         """The files by their path."""
         return {file.name: file for file in self.files}
+
+    def versions(self, name: str) -> list[SealedFile]:
+        """A file as it was sealed, and as it was about to be written."""
+        return [file for file in (*self.files, *self.expected) if file.name == name]
 
     def decides(self, name: str) -> bool:
         """Whether the seal says how this file has to be."""
@@ -81,20 +86,21 @@ def store_seal(con: LedgerConnection, seal: Seal) -> None:
         "changing": "\n".join(sorted(seal.changing)),
         "gone_at": as_text(seal.gone_at) if seal.gone_at else None,
         "gone_by": seal.gone_by,
+        "expected": to_text(seal.expected),
     }
     replace_row(con, "seals", "run_id", row)
 
 
-Writing = tuple[bool, int, str]
-"""What tells whether a run's folder was written: whether the run has ended, its seal's entry, what is being changed."""
+Writing = tuple[bool, int, str, str]
+"""What tells whether a run's folder was written: whether the run has ended, its seal's entry, and what is changed."""
 
 
 def read_writings(con: LedgerConnection) -> dict[str, Writing]:
     """What the ledger says of the writing of each run's folder."""
     ended = {row["run_id"]: row["state"] not in ACTIVE for row in con.execute("select run_id, state from runs")}
-    rows = con.execute("select run_id, entry, changing from seals")
-    seals = {row["run_id"]: (row["entry"], row["changing"]) for row in rows}
-    return {run_id: (ended.get(run_id, True), *seals.get(run_id, (0, ""))) for run_id in ended | seals}
+    rows = con.execute("select run_id, entry, changing, expected from seals")
+    seals = {row["run_id"]: (row["entry"], row["changing"], row["expected"]) for row in rows}
+    return {run_id: (ended.get(run_id, True), *seals.get(run_id, (0, "", ""))) for run_id in ended | seals}
 
 
 def written_since(before: Mapping[str, Writing], now: Mapping[str, Writing]) -> set[str]:
@@ -138,4 +144,5 @@ def _seal_of(row: Row) -> Seal:
         frozenset(filter(None, row["changing"].split("\n"))),
         as_time(row["gone_at"]) if row["gone_at"] else None,
         row["gone_by"],
+        from_text(row["expected"]),
     )

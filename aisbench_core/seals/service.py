@@ -1,7 +1,8 @@
 """Seals run folders whenever this console writes to them, in the ledger and its audit."""
 
+import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -64,19 +65,35 @@ class Seals:
             seals = [Seal(folder.name, 0, read_manifest(folder), is_recorded=True) for folder in folders]
             self._store(lambda con, seals=seals: self._recorded(con, seals, by))  # type: ignore[misc]  # mypy cannot infer it
 
-    def seal_found(self, run_ids: Iterable[str], by: Actor) -> dict[str, ResultError]:
+    def seal_found(self, run_ids: Iterable[str], by: Actor, read: Callable[[str], object]) -> dict[str, ResultError]:
         """Seal folders that have no seal. Where folders are published, all files of each are fetched first.
 
-        Returns the runs that were left, because a published file is damaged. Raises CloudError and ConfigError."""
-        whole, left = [], {}
-        for run_id in run_ids:
-            if errors := self.folders.fetch(run_id):
-                LOG.warning("run %s is not sealed: %s", run_id, errors[0])
-                left[run_id] = errors[0]
-            else:
-                whole.append(run_id)
-        self.seal_recorded(whole, by)
+        `read` reads a folder's record, and raises ResultError if it must not be believed: what was hashed before is
+        sealed if it is still there after that. Returns the runs that were left. Raises CloudError and ConfigError."""
+        left: dict[str, ResultError] = {}
+        remaining = iter(run_ids)
+        while some := list(islice(remaining, BATCH)):
+            seals = []
+            for run_id in some:
+                try:
+                    seals.append(self._found(run_id, read))
+                except ResultError as error:
+                    LOG.warning("run %s is not sealed: %s", run_id, error)
+                    left[run_id] = error
+            self._store(lambda con, seals=seals: self._recorded(con, seals, by))  # type: ignore[misc]  # mypy cannot infer it
         return left
+
+    def _found(self, run_id: str, read: Callable[[str], object]) -> Seal:
+        for error in self.folders.fetch(run_id):
+            raise error
+        folder = self.folders.path(run_id).path
+        files = read_manifest(folder)
+        read(run_id)
+        if changed := [
+            file.name for file in files if FolderPart.RECORD.holds(file.name) and not is_same(file, folder, file.name)
+        ]:
+            raise changed_files(changed, Message("it was changed while it was checked: check it again"))
+        return Seal(run_id, 0, files, is_recorded=True)
 
     def _recorded(self, con: LedgerConnection, seals: Sequence[Seal], by: Actor | None) -> Iterator[tuple[Seal, Act]]:
         for seal in seals:
@@ -88,7 +105,7 @@ class Seals:
                 self._require_current(seal, before)
             changing = before.changing & frozenset(STATED_FILES)  # somebody may be about to write them
             if before.is_recorded and before.files == seal.files and not before.gone_at:
-                store_seal(con, replace(before, changing=changing))  # the step is repeated
+                store_seal(con, replace(before, changing=changing, expected=()))  # the step is repeated
                 continue
             after = replace(seal, removed=_removed(before.removed, seal), changing=changing)
             yield after, self._act(stored.RECORDED, seal, by, before)
@@ -108,6 +125,15 @@ class Seals:
         Raises ResultError if a file of the launch, or of the system description, was changed by something else."""
         self._require(run_id, LAUNCHED_FILES)
         self._note(run_id, [COLLECTED])
+
+    def expect(self, run_id: str, contents: Mapping[str, bytes]) -> None:
+        """Note what is about to be written into these files, so that it is known if the seal is never made."""
+        files = in_order(
+            SealedFile(name, len(content), hashlib.sha256(content).hexdigest()) for name, content in contents.items()
+        )
+        with self.ledger.transaction() as con:
+            if seal := read_seal(con, run_id):
+                store_seal(con, replace(seal, expected=files))
 
     @contextmanager
     def changing(self, run_id: str, names: Collection[str], by: Actor) -> Iterator[None]:
@@ -157,7 +183,8 @@ class Seals:
         changed = [
             difference_of(sealed[name], folder)
             for name in names
-            if name in sealed and seal.decides(name) and not is_same(sealed[name], folder, name)
+            if name in sealed and seal.decides(name)
+            if not any(is_same(version, folder, name) for version in seal.versions(name))
         ]
         if changed:
             raise changed_files(changed)
@@ -226,7 +253,10 @@ def changed_files(names: Sequence[str], hint: Hint = RESTORE) -> ResultError:
 
 def _with_files(seal: Seal, names: Collection[str], files: Iterable[SealedFile]) -> Seal:
     others = [file for file in seal.files if file.name not in names]
-    return replace(seal, files=in_order([*others, *files]), changing=seal.changing - frozenset(names))
+    expected = tuple(file for file in seal.expected if file.name not in names)
+    return replace(
+        seal, files=in_order([*others, *files]), changing=seal.changing - frozenset(names), expected=expected
+    )
 
 
 def _without(seal: Seal, is_removed: Callable[[str], bool]) -> Seal:

@@ -190,16 +190,32 @@ def test_a_published_folder_without_a_seal_is_sealed_with_its_logs_or_not_at_all
     content = bucket.contents.pop(path)
     there.fetch(FolderPart.RECORD)
 
-    (left,) = other.seals.seal_found([RUN], TESTER).items()
+    (left,) = other.seals.seal_found([RUN], TESTER, lambda _: None).items()
 
     assert (left[0], LOG in left[1].message) == (RUN, True)
     assert first.found(record) == (Recording.UNKNOWN, "")
     bucket.contents[path] = content
-    assert other.seals.seal_found([RUN], TESTER) == {}
+    assert other.seals.seal_found([RUN], TESTER, lambda _: None) == {}
     assert (first.found(record), other.found(record)) == (SEALED, SEALED)
     here.append(LOG, b"step 2\n")
     here.publish()
     assert other.found(record)[1].endswith(f"recorded: {LOG} (changed)")
+
+
+def test_a_folder_that_is_edited_while_it_is_read_is_not_sealed(console: Console) -> None:
+    folder = console.write(RECORD)
+
+    def read_and_edit(_: str) -> None:
+        (folder / "record.json").write_bytes((folder / "record.json").read_bytes() + b" ")
+
+    left = console.seals.seal_found(["run-1"], TESTER, read_and_edit)
+
+    assert [str(error) for error in left.values()] == [
+        "files differ from what was recorded: record.json (it was changed while it was checked: check it again)"
+    ]
+    assert console.found(RECORD) == (Recording.UNKNOWN, "")
+    assert console.seals.seal_found(["run-1"], TESTER, lambda _: None) == {}
+    assert console.found(RECORD) == SEALED
 
 
 @pytest.mark.parametrize("content", [b"{}", None])
