@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from aisbench_core.cloud.ports import Cloud, Connect
@@ -15,7 +16,7 @@ from aisbench_core.model import Clock, HeldSchedule
 from aisbench_core.private_files import is_read_only
 from aisbench_core.running.following.beats import Beats, SharedBeat
 from aisbench_core.running.ledger import Beat, Ledger
-from aisbench_core.running.stores.clock import SET_CLOCK, skew_message
+from aisbench_core.running.stores.clock import SET_BY_REGION, SET_CLOCK, skew_message
 from aisbench_core.settings import Settings
 
 
@@ -74,7 +75,7 @@ class HealthChecks:
 
     def check(self, profile: str = "") -> Health:
         """Send a cheap request to both services of a profile, try to publish, and measure what is stored."""
-        services = (*self.services(profile), *self._shared_stores())
+        services = (*self.services(profile), *self._shared_stores(), *self._region_clock(profile))
         read_only = is_read_only(self.settings.data_dir)
         try:
             shared = tuple(self.shared())
@@ -106,6 +107,16 @@ class HealthChecks:
         for machine, ahead in machines:
             if message := skew_message(machine, ahead):
                 yield ServiceHealth("clock", "", False, None, AisbenchError(message, SET_CLOCK).sentence)
+
+    def _region_clock(self, profile: str) -> Iterator[ServiceHealth]:
+        """This machine's clock, if it differs notably from that of the region, which has answered just now."""
+        try:
+            cloud = self.connect(profile or self.settings.profile)
+        except AisbenchError:  # no usable keys, which `services` says
+            return
+        ahead, region = cloud.clock_ahead() or timedelta(), Message("region {region}", region=cloud.profile.region)
+        if message := skew_message(Message("this console"), ahead, region):
+            yield ServiceHealth("clock", "", False, None, AisbenchError(message, SET_BY_REGION).sentence)
 
     def sizes(self, runs: int | None = None) -> StoredSizes:
         """What is stored; `runs`: their number, if it is known."""

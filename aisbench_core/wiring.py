@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from aisbench_core.access.guard import record_with
 from aisbench_core.access.operations import Operations
@@ -236,8 +236,8 @@ def open_core(settings: Settings | None = None, clock: Clock | None = None, mach
         settings,
         ledger,
         Warehouse(warehouse_location(settings), rulesets=Rulesets(settings.rulesets_dir), ruleset_id=settings.ruleset),
-        Clouds(settings, settings.request_seconds),
-        Clouds(settings, settings.look_seconds),
+        Clouds(settings, settings.request_seconds, machine),
+        Clouds(settings, settings.look_seconds, machine),
         clock or ledger.now,
     )
     record_with(core.audit.record)
@@ -252,8 +252,9 @@ def open_reader() -> Reader:
 class Clouds:
     """Clouds by profile; adapters are reused until the profile or its keys change."""
 
-    def __init__(self, settings: Settings, request_seconds: float) -> None:
+    def __init__(self, settings: Settings, request_seconds: float, machine: Clock = utc_now) -> None:
         self._settings = settings
+        self._machine = machine
         self._request_seconds = request_seconds
         self._guard = threading.Lock()
         self._opened: dict[tuple[str, Api], tuple[Profile, Credentials, Cloud]] = {}
@@ -282,17 +283,21 @@ class Clouds:
         from aisbench_core.cloud.swr.registry import SwrRegistry
 
         seconds = self._request_seconds
-        objects = ObsStore(profile, keys, self._settings.transfers, seconds)
+        objects = ObsStore(profile, keys, self._settings.transfers, seconds, machine=self._machine)
+
+        def ahead() -> timedelta | None:
+            return objects.clock.ahead
+
         images = SwrRegistry(profile, keys, seconds)
         match api:
             case Api.V2:
-                return Cloud(profile, objects, ModelArtsV2(profile, keys, seconds), images)
+                return Cloud(profile, objects, ModelArtsV2(profile, keys, seconds), images, ahead)
             case Api.V1:
-                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds), images)
+                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds), images, ahead)
             case Api.SDK:
-                return Cloud(profile, objects, ModelArtsSdk(profile, keys, seconds), images)
+                return Cloud(profile, objects, ModelArtsSdk(profile, keys, seconds), images, ahead)
             case Api.SDK_V1:
-                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds, SdkV1Calls), images)
+                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds, SdkV1Calls), images, ahead)
 
 
 def _log_to_file(settings: Settings) -> None:

@@ -40,6 +40,7 @@ MEANINGS: Mapping[str, str] = {
     "done": "How much is done, in `unit`.",
     "ended": "Number of cells that have ended.",
     "expected_cost": "What the launch expected it to cost, in its currency.",
+    "region_ahead_s": "How far the region's clock was ahead of the ledger's at submission, in s; null if not known.",
     "expires_at": "Time in UTC.",
     "faulty_nodes": "Number of nodes.",
     "free_nodes": "Number of nodes.",

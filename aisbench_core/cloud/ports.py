@@ -7,7 +7,7 @@ which runs against every implementation.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -226,12 +226,15 @@ class ImageRegistry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cloud:
-    """A profile and the services that it leads to."""
+    """A profile and the services that it leads to.
+
+    `clock_ahead`: the region's clock less this machine's, ± 1 s; None while it is not known."""
 
     profile: Profile
     objects: ObjectStore
     training: TrainingService
     images: ImageRegistry
+    clock_ahead: Callable[[], timedelta | None] = lambda: None
 
 
 class Connect(Protocol):

@@ -7,10 +7,10 @@ import time
 from base64 import b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from aisbench_core.cloud.addresses import Proxy, is_loopback, proxy_for, split
+from aisbench_core.cloud.server_clock import seconds_ahead
 from aisbench_core.model import Clock
 
 PORTS = {"http": 80, "https": 443}
@@ -97,7 +97,7 @@ def _get(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: floa
         took = time.perf_counter() - start
     finally:
         connection.close()
-    return ServerProbe(took, _ahead(date, began + timedelta(seconds=took / 2)), expires)
+    return ServerProbe(took, seconds_ahead(date, began + timedelta(seconds=took / 2)), expires)
 
 
 def _connection(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float) -> http.client.HTTPConnection:
@@ -120,14 +120,3 @@ def _expiry(sock: object) -> datetime | None:
     # {} for a certificate that was not verified: `ssl` does not parse it then.
     ends = (sock.getpeercert() or {}).get("notAfter")
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(ends)), UTC) if ends else None
-
-
-def _ahead(date: str | None, middle: datetime) -> float | None:
-    if not date:
-        return None
-    try:
-        server = parsedate_to_datetime(date)
-    except ValueError:
-        return None
-    server = server.replace(tzinfo=UTC) if server.tzinfo is None else server
-    return (server - middle).total_seconds() + 0.5  # the header has whole seconds, rounded down

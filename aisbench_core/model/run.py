@@ -10,6 +10,9 @@ from aisbench_core.messages import Hint, Message
 from aisbench_core.model.job import JobStatus
 from aisbench_core.model.spec import RunSpec, Scalar
 
+NOTABLE_SKEW_S = 30.0
+"""Times of two clocks that differ by more than this say nothing of what lies between them."""
+
 
 class RunState(StrEnum):
     """The state of a run between launch and leaderboard."""
@@ -89,7 +92,8 @@ class Run:
     `series_index`: number of the series' cell, from 1 in the order of launching; attempts at a cell share it.
     `price_per_node_hour` in `currency`: as at the launch, so that what a run cost never changes; None is not known.
     `expected_cost`: in the same currency, reserved until it ends; None is not known. A run that is HELD waits for an
-    approval until `next_step_at`.
+    approval until `next_step_at`. `region_ahead_s`: the region's clock less the ledger's at submission, ± 1 s; None is
+    not known.
     """
 
     run_id: str
@@ -117,6 +121,12 @@ class Run:
     price_per_node_hour: float | None = None
     currency: str = ""
     expected_cost: float | None = None
+    region_ahead_s: float | None = None
+
+    @property
+    def is_timed_by_one_clock(self) -> bool:
+        """Whether the region's clock, which times the job, agreed with the ledger's, as far as is known."""
+        return self.region_ahead_s is None or abs(self.region_ahead_s) <= NOTABLE_SKEW_S
 
     def to(self, state: RunState, **changes: object) -> Self:
         """The run in another state. Raises ValueError for a transition that MOVES does not contain."""

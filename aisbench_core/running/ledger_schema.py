@@ -22,7 +22,7 @@ TABLES = {
     " submitted_at text, started_at text, ended_at text, duration_s real, token text unique,"
     " series_id text not null default '', series_index integer, detail_data text not null default '',"
     " price_per_node_hour real, currency text not null default '', expected_cost real, node_count integer not null"
-    " default 0",
+    " default 0, region_ahead_s real",
     "events": "number integer primary key, run_id text not null, at text not null, source text not null,"
     " level text not null, message text not null, actor text not null, message_data text not null default '',"
     " actor_data text not null default ''",

@@ -120,8 +120,8 @@ class Steps:
 
     def upload(self, run: Run) -> Run:
         """Upload the code as it is now, which may be newer than in `prepare`."""
+        cloud = self.connect(run.profile, run.spec.api)
         if run.spec.code_dir:
-            cloud = self.connect(run.profile, run.spec.api)
             code = self._code(run)
             run = replace(run, code_sha256=code.sha256)
             directory = run_paths.code_path(run.spec, run.code_sha256, cloud.profile)
@@ -134,13 +134,14 @@ class Steps:
             self.secrets.values(run.profile, run.spec.secrets)
         except ConfigError as error:
             return failed(run, error.sentence)  # up to here there cannot be a job
-        self._resolve(run)
+        self._resolve(run, cloud)
         # Stored before the job is created: after a crash it says that there may be one.
-        return run.to(RunState.SUBMITTING, submitted_at=self.clock(), detail=resumed or "")
+        ahead = cloud.clock_ahead()
+        seconds = None if ahead is None else (ahead - self.ledger.clock_ahead()).total_seconds()
+        return run.to(RunState.SUBMITTING, submitted_at=self.clock(), detail=resumed or "", region_ahead_s=seconds)
 
-    def _resolve(self, run: Run) -> None:
+    def _resolve(self, run: Run, cloud: Cloud) -> None:
         """Store which data the job is about to read."""
-        cloud = self.connect(run.profile, run.spec.api)
         file, show = self.folder(run).resolved, self._show_progress(run, "objects")
         # How many there are is only known at the end.
         resolve_once(run.spec, cloud.objects, file, self.clock, lambda done: show(done, 0), partial(self._note, run))

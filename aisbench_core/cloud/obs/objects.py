@@ -16,10 +16,11 @@ from aisbench_core.cloud.obs import multipart
 from aisbench_core.cloud.obs.client import open_client
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.cloud.refusals import Refusals
+from aisbench_core.cloud.server_clock import ServerClock, machine_clock
 from aisbench_core.credentials import Credentials
 from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
 from aisbench_core.messages import Message
-from aisbench_core.model import DirectoryEntry, DirectoryPage
+from aisbench_core.model import Clock, DirectoryEntry, DirectoryPage
 from aisbench_core.private_files import abandoned, draft_of
 from aisbench_core.settings import Profile
 
@@ -39,9 +40,11 @@ class ObsStore:
         transfers: int,
         request_seconds: float,
         copied_at_once: int = COPIED_AT_ONCE,
+        machine: Clock = machine_clock,
     ) -> None:
         """`transfers`: concurrent requests for many objects. `request_seconds`: timeout. `copied_at_once`: bytes of the
-        largest object that one request copies. Sends nothing yet."""
+        largest object that one request copies. `machine`: this machine's clock. Sends nothing yet."""
+        self.clock = ServerClock(machine)
         self._copied_at_once = copied_at_once
         self._client = open_client(profile, credentials, request_seconds)
         self._refusals = Refusals("OBS", profile.obs_server, credentials)
@@ -273,7 +276,7 @@ class ObsStore:
     def _ask(self, operation: Message, send: Callable[[], Any], fine: int = HTTPStatus.OK) -> Any:
         """One request. Raises our errors, except for a result with the status `fine`."""
         try:
-            result = send()
+            result = self.clock.observe(send, _date_of)
         except (OSError, HTTPException) as error:
             raise self._refusals.unreachable(operation, error) from error
         except Exception as error:
@@ -285,6 +288,11 @@ class ObsStore:
         raise self._refusals.refused(
             operation, result.status, result.errorCode or "", result.errorMessage or "", result.requestId or ""
         )
+
+
+def _date_of(result: Any) -> str | None:
+    """The Date header; parts of objects are read without any."""
+    return dict(getattr(result, "header", None) or ()).get("date")
 
 
 def _storing(path: str) -> Message:

@@ -76,7 +76,8 @@ TIMES = (
     Column("started_at_utc", TIME, "start of the job", UTC, stored=run(32, name="started_at")),
     Column("ended_at_utc", TIME, "end of the job", UTC, label="Ended", stored=run(33, name="ended_at"),
         sortable=True),
-    Column("queue_s", NUMBER, "time from submission to start", "s", label="Queue", stored=run(34),
+    Column("queue_s", NUMBER, "time from submission to start; empty if the region's clock differed by over 30 s", "s",
+        label="Queue", stored=run(34),
         exported=Exported("time"), mlflow=METRIC, compared=LOWER, sortable=True),
     *_period(
         "prepare", 9, "launched: launch to submission; imported: preparation in the source", "Preparation", "", ""),

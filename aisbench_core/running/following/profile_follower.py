@@ -2,7 +2,8 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -166,10 +167,17 @@ class ProfileFollower:
             LOG.info("run %s: going on after %d failed attempts", before.run_id, before.attempts)
 
     def _note_skew(self, run: Run, now: datetime) -> None:
-        """Of a run that begins, whose times would be wrong by this machine's clock."""
-        if message := skew_message(self._who, self._ledger.clock_ahead()):
+        """Of a run that begins, whose times would be wrong by this machine's clock, or are by two clocks."""
+        for message in filter(None, self._skews(run)):
             LOG.warning("run %s: %s", run.run_id, message)
             self._ledger.note(Event(run.run_id, now, "follower", Level.WARNING, message, self._who))
+
+    def _skews(self, run: Run) -> Iterator[Message | None]:
+        yield skew_message(self._who, self._ledger.clock_ahead())
+        with suppress(AisbenchError):  # keys that were removed just now; the next step says so
+            cloud = self._steps.connect(run.profile, run.spec.api)
+            region = Message("region {region}", region=cloud.profile.region)
+            yield skew_message(self._who, cloud.clock_ahead() or timedelta(), region)
 
     def _delay(self, run: Run, error: AisbenchError) -> None:
         """Retry with exponential backoff; only the first failure becomes an event."""

@@ -17,6 +17,8 @@ SET = timedelta(seconds=1)
 
 NOTABLE_SKEW = timedelta(seconds=30)
 SET_CLOCK = Message("set it by NTP; until then the ledger's clock is used")
+THE_LEDGER = Message("the ledger")
+SET_BY_REGION = Message("set it by NTP; the region refuses requests from a difference of 15 min on")
 
 
 def machine_clock() -> datetime:
@@ -63,11 +65,15 @@ class DatabaseClock:
         self._measured = self._machine(), monotonic()
 
 
-def skew_message(whose: Message, ahead: timedelta) -> Message | None:
-    """That a machine's clock differs notably from the ledger's, which is `ahead` of it; else None."""
+def skew_message(whose: Message, ahead: timedelta, other: Message = THE_LEDGER) -> Message | None:
+    """That a machine's clock differs notably from the other one, which is `ahead` of it; else None."""
     length = duration(abs(ahead).total_seconds())
     if abs(ahead) <= NOTABLE_SKEW:
         return None
     if ahead > timedelta():
-        return Message("the clock of {machine} is {length} behind that of the ledger", machine=whose, length=length)
-    return Message("the clock of {machine} is {length} ahead of that of the ledger", machine=whose, length=length)
+        return Message(
+            "the clock of {machine} is {length} behind that of {other}", machine=whose, length=length, other=other
+        )
+    return Message(
+        "the clock of {machine} is {length} ahead of that of {other}", machine=whose, length=length, other=other
+    )

@@ -160,7 +160,7 @@ def _run(record: RunRecord) -> Cells:
         **({"price_per_node_hour": None, "currency": ""} if record.rehearsal else {}),
         # While results are being collected, the outcome of the job is already known.
         "state": (run.state if run.state.is_terminal else run.verdict or run.state).value,
-        "queue_s": queue_seconds(run.submitted_at, run.started_at),
+        "queue_s": queue_seconds(run.submitted_at, run.started_at) if run.is_timed_by_one_clock else None,
         "speed_parameters": canonical_json(speed),
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",

@@ -321,7 +321,8 @@ def _of_run(stored: StoredRun) -> Cells:
     if not imported:
         computed["image"] = image_of(spec, run["engine_version"])
         computed["spec_sha256"] = _spec_sha256(run["spec"])
-        computed["queue_s"] = queue_seconds(run["submitted_at"], run["started_at"])
+        if run["queue_s"] is not None:  # it has none if the region's clock was another
+            computed["queue_s"] = queue_seconds(run["submitted_at"], run["started_at"])
     if not stored.is_carried:
         speed = _object(run["speed_parameters"]) if run["speed_parameters"] != "null" else None
         computed["fingerprint"] = fingerprint_of(run, spec, speed)
