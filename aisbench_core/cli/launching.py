@@ -22,8 +22,7 @@ from aisbench_core.cli.options import (
     yaml_of,
 )
 from aisbench_core.cli.remote.paths import SPEC_FILES, SpecSource
-from aisbench_core.cli.results import full_id
-from aisbench_core.cli.runs import result_text
+from aisbench_core.cli.results import full_id, result_text
 
 if TYPE_CHECKING:
     from aisbench_core.messages import Message

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
     from aisbench_core.warehouse.answers.compared import Comparison, MetricComparison, Servers, ServerSpread
     from aisbench_core.warehouse.records.saved import SavedView
+    from aisbench_core.warehouse.values import RunRow
     from aisbench_core.wiring import Core
 
 
@@ -217,6 +218,32 @@ def _values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
             yield formats.duration(value.value) + ratio
         else:
             yield formats.number(value.value, unit if metric.is_rate else metric.unit) + ratio
+
+
+def result_text(row: "RunRow | None") -> str:
+    """What is recorded of a run; empty before that."""
+    if row is None:
+        return ""
+    from aisbench_core.warehouse.answers.boards import mixed_or_unknown
+
+    unit = row.throughput_unit
+    ranks = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else formats.MISSING
+    stated = "" if row.accuracy_target is None else f" {row.accuracy_target:g}"
+    target = f" (target{stated} {row.target_outcome})"
+    text = display.fields(
+        ("validity", row.validity.label),
+        *((check.id, f"{check.level}: expected {check.expected}, found {check.found}") for check in row.reasons),
+        ("throughput", f"{formats.number(row.throughput, unit)} ({row.throughput_definition})"),
+        ("per node", formats.number(row.per_node, unit)),
+        ("per card", formats.number(row.per_card, unit)),
+        ("accuracy", f"{formats.number(row.accuracy)}{target}"),
+        ("ranks", f"{ranks}, variation {formats.percent(row.rank_cv)}"),
+        ("image", row.image),
+        ("not known", mixed_or_unknown(row.not_known)),
+        ("data", "synthetic" if row.synthetic_data else row.dataset),
+        ("kind", f"{'rehearsal' if row.rehearsal else 'measurement'} in {row.region}"),
+    )
+    return f"result\n{display.indented(text)}"
 
 
 def servers_text(servers: "Servers | None", unit: str) -> str:

@@ -15,7 +15,7 @@ from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.following import warn_without_follower
 from aisbench_core.cli.job_text import alert_text, cards_text, details_text, life_text, queue_text
 from aisbench_core.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
-from aisbench_core.cli.results import servers_text
+from aisbench_core.cli.results import result_text, servers_text
 from aisbench_core.cli.upstream import counts_text
 from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
 
@@ -150,27 +150,6 @@ def _print_change(core: "Core", run: "Run", as_json: bool) -> None:
 
 def _blocks(*texts: str) -> str:
     return "\n\n".join(filter(None, texts))
-
-
-def result_text(row: "RunRow | None") -> str:
-    if row is None:
-        return ""
-    unit = row.throughput_unit
-    ranks = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else formats.MISSING
-    stated = "" if row.accuracy_target is None else f" {row.accuracy_target:g}"
-    target = f" (target{stated} {row.target_outcome})"
-    text = display.fields(
-        ("validity", row.validity.label),
-        *((check.id, f"{check.level}: expected {check.expected}, found {check.found}") for check in row.reasons),
-        ("throughput", f"{formats.number(row.throughput, unit)} ({row.throughput_definition})"),
-        ("per node", formats.number(row.per_node, unit)),
-        ("per card", formats.number(row.per_card, unit)),
-        ("accuracy", f"{formats.number(row.accuracy)}{target}"),
-        ("ranks", f"{ranks}, variation {formats.percent(row.rank_cv)}"),
-        ("data", "synthetic" if row.synthetic_data else row.dataset),
-        ("kind", f"{'rehearsal' if row.rehearsal else 'measurement'} in {row.region}"),
-    )
-    return f"result\n{display.indented(text)}"
 
 
 def _row_fields(row: "RunRow") -> str:

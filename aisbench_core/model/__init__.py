@@ -18,7 +18,8 @@ from aisbench_core.model.budget import (
     StoredBudget,
     WaitingLaunches,
 )
-from aisbench_core.model.image import ImageName, ImageVersion, Organisation, Repository, image_name
+from aisbench_core.model.config_files import is_in_code, names_config_file, path_in_code
+from aisbench_core.model.image import ImageName, ImageVersion, Organisation, Repository, image_name, pinned_image
 from aisbench_core.model.job import (
     ENDED_PHASES,
     CardSample,
@@ -61,7 +62,7 @@ from aisbench_core.model.region import (
     WaitingJob,
 )
 from aisbench_core.model.removal import Removal, RunPart
-from aisbench_core.model.resolved import NOTHING_RESOLVED, Resolved, ResolvedInput, resolved_of
+from aisbench_core.model.resolved import NOTHING_RESOLVED, Resolved, ResolvedContent, resolved_of
 from aisbench_core.model.result import (
     CollectedResult,
     Imported,
@@ -225,7 +226,7 @@ __all__ = [
     "Removal",
     "Repository",
     "Resolved",
-    "ResolvedInput",
+    "ResolvedContent",
     "Role",
     "Run",
     "RunAttempt",
@@ -265,9 +266,13 @@ __all__ = [
     "flat",
     "flat_channels",
     "image_name",
+    "is_in_code",
     "known_from_job",
     "local_actor",
+    "names_config_file",
     "note_error",
+    "path_in_code",
+    "pinned_image",
     "resolved_of",
     "stated_of",
     "tag_error",

@@ -10,6 +10,7 @@ _NAME = re.compile(
     r"(?P<organisation>[a-z][a-z0-9._-]{0,63})/(?P<repository>[a-z0-9][a-z0-9._/-]{0,127})"
     r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9._-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?"
 )
+_TAG = re.compile(r":[^:/]*$")  # a colon before a slash is that of the registry's port
 _SWR = re.compile(r"swr\.(?P<region>[a-z0-9-]+)\.myhuaweicloud\.(?:com|eu)")
 
 
@@ -42,6 +43,13 @@ def image_name(text: str) -> ImageName | None:
         return None
     version = match["digest"] or match["tag"] or ""
     return ImageName(match["registry"] or "", match["organisation"], match["repository"], version)
+
+
+def pinned_image(image_url: str, digest: str) -> str:
+    """The image named by its digest and no tag: its own digest, or this one; as it is where neither is known."""
+    name, _, own = image_url.partition("@")
+    known = own or digest
+    return f"{_TAG.sub('', name)}@{known}" if name and known else image_url
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,19 @@
-"""What the names in a spec stood for when its job was created: what was behind the paths that it reads."""
+"""What the names in a spec stood for when its job was created: paths that it reads, tags of images, algorithms."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.messages import from_json
+from aisbench_core.messages import Message, from_json, to_json
 from aisbench_core.model.spec import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedInput:
-    """The objects of an input, as OBS listed them: how many, their bytes, and SHA-256 (hex) over the list.
+class ResolvedContent:
+    """What was behind a name: SHA-256 (hex) of it, its bytes, and the number of objects where it is a directory.
 
-    Without a hash, `reason` says why its data is not known."""
+    Without a hash, `reason` says why it is not known."""
 
     sha256: str = ""
     objects: int = 0
@@ -21,17 +21,27 @@ class ResolvedInput:
     reason: str = ""
     reason_data: str = ""
 
+    @classmethod
+    def unknown(cls, reason: Message) -> "ResolvedContent":
+        """What could not be found out."""
+        return cls(reason=str(reason), reason_data=to_json(reason))
+
     @property
     def why_unknown(self) -> str:
-        """The reason as a Message; empty where the data is known."""
+        """The reason as a Message; empty where it is known."""
         return from_json(self.reason, self.reason_data)
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """`inputs`: by the name of the channel. What is not set is in no hash and no JSON of a run."""
+    """`inputs`: the list of the objects of each input, by the channel's name. `files`: configuration files outside of
+    the code, by the parameter that names them. `code`: of an algorithm, with how it is started. `image`: the digest
+    behind a tag. What is not set is in no hash and no JSON of a run."""
 
-    inputs: Mapping[str, ResolvedInput] = field(default_factory=dict)
+    inputs: Mapping[str, ResolvedContent] = field(default_factory=dict)
+    files: Mapping[str, ResolvedContent] = field(default_factory=dict)
+    code: ResolvedContent | None = None
+    image: ResolvedContent | None = None
 
     @property
     def text(self) -> str:
@@ -41,7 +51,21 @@ class Resolved:
     @property
     def input_hashes(self) -> Mapping[str, str]:
         """The hash of each input whose data is known."""
-        return {name: one.sha256 for name, one in self.inputs.items() if one.sha256}
+        return _known(self.inputs)
+
+    @property
+    def file_hashes(self) -> Mapping[str, str]:
+        """The hash of each configuration file whose content is known."""
+        return _known(self.files)
+
+    @property
+    def digest(self) -> str:
+        """What the tag of the image named, as `sha256:<hex>`; empty where that is not known or nothing was asked."""
+        return f"sha256:{self.image.sha256}" if self.image and self.image.sha256 else ""
+
+
+def _known(contents: Mapping[str, ResolvedContent]) -> Mapping[str, str]:
+    return {name: one.sha256 for name, one in contents.items() if one.sha256}
 
 
 _RESOLVED = TypeAdapter(Resolved)

@@ -63,7 +63,7 @@ class RunOverviews:
     files: RunFiles
     warehouse: Warehouse
     clock: Clock
-    _earlier: dict[str, Earlier] = field(default_factory=dict)
+    _earlier: dict[tuple[str, str], Earlier] = field(default_factory=dict)
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def of(self, run: Run, points: tuple[TrainingPoint, ...]) -> RunOverview:
@@ -95,12 +95,17 @@ class RunOverviews:
             return None
 
     def _earlier_of(self, run: Run, facts: LaunchFacts) -> Earlier:
-        """Asked once per run: only runs that were launched before it count."""
-        with self._guard:
-            if run.run_id in self._earlier:
-                return self._earlier[run.run_id]
+        """Asked once per run and what its names stood for: only runs that were launched before it count."""
         try:
-            usual = self.warehouse.usual(run, facts.workload, facts.region, rehearsal=facts.rehearsal)
+            resolved = self.files.resolved(run.run_id)
+        except AisbenchError:  # as with damaged facts
+            return Earlier()
+        key = run.run_id, resolved.text
+        with self._guard:
+            if key in self._earlier:
+                return self._earlier[key]
+        try:
+            usual = self.warehouse.usual(run, facts.workload, resolved, facts.region, rehearsal=facts.rehearsal)
         except AisbenchError:  # the warehouse is busy: the next overview asks again
             return Earlier()
         newest = usual.newest if usual else ()
@@ -108,7 +113,7 @@ class RunOverviews:
         with self._guard:
             if len(self._earlier) > MAX_REMEMBERED:
                 self._earlier.clear()
-            self._earlier[run.run_id] = found
+            self._earlier[key] = found
         return found
 
     def _points(self, run_id: str) -> list[TrainingPoint]:

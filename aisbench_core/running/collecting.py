@@ -50,7 +50,7 @@ from aisbench_core.results.result_files import collect
 from aisbench_core.results.train_result_info import stamped
 from aisbench_core.running import run_paths
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.resolving.service import read_resolved
+from aisbench_core.running.resolving.stored import read_resolved
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.steps import fetch_logs, fetch_samples, fetch_summaries, watch_job

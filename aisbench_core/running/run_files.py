@@ -12,10 +12,12 @@ from aisbench_core.liveness.slow_cards import CardRate
 from aisbench_core.messages import Message
 from aisbench_core.messages.file_names import readable_name
 from aisbench_core.model import (
+    NOTHING_RESOLVED,
     CardSample,
     JobDetails,
     Launched,
     MetricSample,
+    Resolved,
     Run,
     RunRecord,
     Series,
@@ -40,6 +42,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.cache import names_in
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.parts import FolderPart
+from aisbench_core.running.resolving.stored import read_resolved
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.step_files import read_rates
 from aisbench_core.settings import Profile
@@ -143,6 +146,10 @@ class RunFiles:
     def facts(self, run_id: str) -> LaunchFacts:
         """The facts that were stored at its launch. Raises ResultError when they are missing or damaged."""
         return read_facts(self._folder(run_id).launch)
+
+    def resolved(self, run_id: str) -> Resolved:
+        """What the names in its spec stood for when its job was created. Raises ResultError when that is damaged."""
+        return read_resolved(self._folder(run_id).resolved) or NOTHING_RESOLVED
 
     def samples(self, run_id: str) -> list[MetricSample]:
         """The metrics sampled so far."""

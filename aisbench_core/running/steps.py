@@ -43,7 +43,7 @@ from aisbench_core.running.code import CodeManifest, files_beside, read_code, up
 from aisbench_core.running.job_watch import JobWatch
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.code import sent_code
-from aisbench_core.running.resolving.service import resolve_once
+from aisbench_core.running.resolving.service import Resolver, resolve_once
 from aisbench_core.running.resuming import copy_left, left_files
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.stall_guard import StallGuard, stop_reason
@@ -125,8 +125,8 @@ class Steps:
             code = self._code(run)
             run = replace(run, code_sha256=code.sha256)
             directory = run_paths.code_path(run.spec, run.code_sha256, cloud.profile)
-            shared = run_paths.shared_path(cloud.profile)
-            upload(cloud.objects, code, directory, shared, self._show_progress(run, "files"))
+            show, shared = self._show_progress(run, "files"), run_paths.shared_path(cloud.profile)
+            upload(cloud.objects, code, directory, shared, show)
         resumed = self._take_over(run) if run.spec.resume_from else None
         if run.spec.resume_from and not resumed:
             return failed(run, Message("run {run} left no files in its outputs", run=run.spec.resume_from))
@@ -141,10 +141,10 @@ class Steps:
         return run.to(RunState.SUBMITTING, submitted_at=self.clock(), detail=resumed or "", region_ahead_s=seconds)
 
     def _resolve(self, run: Run, cloud: Cloud) -> None:
-        """Store which data the job is about to read."""
-        file, show = self.folder(run).resolved, self._show_progress(run, "objects")
-        # How many there are is only known at the end.
-        resolve_once(run.spec, cloud.objects, file, self.clock, lambda done: show(done, 0), partial(self._note, run))
+        """Store what the spec's names stand for now: data, configuration files, image, and code of an algorithm."""
+        show, folder = self._show_progress(run, "objects"), self.folder(run)
+        resolver = Resolver(cloud, self.clock, lambda done: show(done, 0))  # how many are there is known at the end
+        resolve_once(lambda: resolver.resolve(run, folder), folder.resolved, partial(self._note, run))
 
     def _note(self, run: Run, level: Level, message: Message) -> None:
         self.ledger.note(Event(run.run_id, self.clock(), "follower", level, message))

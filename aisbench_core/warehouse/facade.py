@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
-from aisbench_core.model import Actor, Run, RunRecord, WorkloadFacts
+from aisbench_core.model import Actor, Resolved, Run, RunRecord, WorkloadFacts
 from aisbench_core.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.warehouse.answers import (
     activity,
@@ -292,9 +292,11 @@ class Warehouse:
         with self._store.moment() as cur:
             return activity.activity(cur, query, since)
 
-    def usual(self, run: Run, facts: WorkloadFacts, region: str, *, rehearsal: bool) -> Usual | None:
+    def usual(
+        self, run: Run, facts: WorkloadFacts, resolved: Resolved, region: str, *, rehearsal: bool
+    ) -> Usual | None:
         """What valid runs of the same configuration and size reached before; None if there are none."""
-        return self._read(peers.usual, run, facts, region, rehearsal=rehearsal)
+        return self._read(peers.usual, run, facts, resolved, region, rehearsal=rehearsal)
 
     def validate(self, query: BoardQuery) -> validation.Validation:
         """Evaluate every run that the query chooses; without a ruleset in it, by the one used for recording.

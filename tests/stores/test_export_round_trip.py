@@ -16,7 +16,7 @@ from aisbench_core.importing.readers.reading import read_stream
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.importing.records import Catalogue, record_of
 from aisbench_core.importing.saving import save
-from aisbench_core.model import Mode, Resolved, ResolvedInput, RunRecord, RunState, stated_of
+from aisbench_core.model import Mode, Resolved, ResolvedContent, RunRecord, RunState, stated_of
 from aisbench_core.results.record import read_record
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import HOME
@@ -226,7 +226,7 @@ def test_rows_of_an_earlier_console_that_say_nothing_of_what_is_not_known_have_n
 def test_what_was_resolved_at_the_launch_comes_along(tmp_path: Path) -> None:
     theirs, ours = Console(tmp_path / "theirs"), Console(tmp_path / "ours")
     inputs = [{"name": "data_url", "path": "/data/all/"}]
-    resolved = Resolved({"data_url": ResolvedInput("cafe" * 16, 2, 30)})
+    resolved = Resolved({"data_url": ResolvedContent("cafe" * 16, 2, 30)})
     theirs.warehouse.record_many([replace(a.record("listed", inputs=inputs), resolved=resolved)])
 
     ours.take(theirs.exported())

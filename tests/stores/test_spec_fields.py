@@ -128,7 +128,7 @@ def test_the_order_of_secrets_and_volumes_decides_nothing(listed: tuple[str, lis
 
 
 def test_a_field_of_update_that_a_later_version_stored_is_no_error() -> None:
-    assert image_of({"update": {"cann": "/a/cann.run", "driver": "new"}}, "r1") == "r1 + cann.run"
+    assert image_of({"update": {"cann": "/a/cann.run", "driver": "new"}}, "r1", None) == "r1 + cann.run"
 
 
 def test_values_of_secrets_are_nowhere_in_what_decides() -> None:
@@ -154,6 +154,7 @@ DATA = [{"name": "data_url", "path": "/data/all/"}]
         ({}, ""),
         ({"image_url": "swr.example.com/org/image:latest"}, "image"),
         ({"image_url": DIGEST}, ""),
+        ({"algorithm": "algorithm-1"}, "code"),
         ({"inputs": DATA}, "data"),
         ({"volumes": [VOLUME]}, "data"),
         ({"parameters": {"config_path": "configs/large.yaml"}, "code_dir": "/code"}, ""),

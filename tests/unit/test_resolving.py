@@ -10,18 +10,18 @@ import pytest
 from aisbench_core.cloud.ports import ObjectStat
 from aisbench_core.errors import CloudUnavailable
 from aisbench_core.messages import Message, in_chinese
-from aisbench_core.model import NOTHING_RESOLVED, Level, Resolved, ResolvedInput, resolved_of
+from aisbench_core.model import NOTHING_RESOLVED, Level, Resolved, ResolvedContent, resolved_of
 from aisbench_core.running.resolving.inputs import MAX_SECONDS, resolve_input
-from aisbench_core.running.resolving.service import read_resolved, resolve_once
+from aisbench_core.running.resolving.service import resolve_once
+from aisbench_core.running.resolving.stored import read_resolved
 from tests import records as a
 from tests.flow.following import MovableClock
 from tests.memory_store import MemoryStore
 
 IMAGES = {"/bucket/data/b.jpg": b"bb", "/bucket/data/a.jpg": b"a", "/bucket/data/": b"", "/bucket/data2/c": b"c"}
-SPEC = a.spec(inputs=[{"name": "data_url", "path": "/bucket/data/"}])
 
 
-def resolve(objects: MemoryStore, directory: str = "/bucket/data/", max_objects: int = 10) -> ResolvedInput:
+def resolve(objects: MemoryStore, directory: str = "/bucket/data/", max_objects: int = 10) -> ResolvedContent:
     return resolve_input(objects, directory, MovableClock(a.T0), lambda _: None, max_objects)
 
 
@@ -31,7 +31,7 @@ def test_the_hash_is_over_etags_sizes_and_names_in_order() -> None:
 
     found = resolve(MemoryStore(IMAGES, page=1))
 
-    assert found == ResolvedInput(hashlib.sha256(text.encode()).hexdigest(), objects=2, size=3)
+    assert found == ResolvedContent(hashlib.sha256(text.encode()).hexdigest(), objects=2, size=3)
 
 
 def test_equal_objects_below_another_directory_have_the_same_hash() -> None:
@@ -88,8 +88,11 @@ def test_what_was_stored_first_stays_and_is_told_once(tmp_path: Path) -> None:
     file, objects, told = tmp_path / "run" / "resolved.json", MemoryStore(IMAGES), list[tuple[Level, str]]()
     clock, counts = MovableClock(a.T0), list[int]()
 
+    def listing() -> Resolved:
+        return Resolved({"data_url": resolve_input(objects, "/bucket/data/", clock, counts.append)})
+
     def attempt() -> Resolved | None:
-        resolve_once(SPEC, objects, file, clock, counts.append, lambda level, said: told.append((level, str(said))))
+        resolve_once(listing, file, lambda level, said: told.append((level, str(said))))
         return read_resolved(file)
 
     first = attempt()
@@ -105,13 +108,13 @@ def test_what_was_stored_first_stays_and_is_told_once(tmp_path: Path) -> None:
 def test_a_run_without_inputs_has_nothing_to_resolve(tmp_path: Path) -> None:
     file = tmp_path / "resolved.json"
 
-    resolve_once(a.spec(), MemoryStore({}), file, MovableClock(a.T0), lambda _: None, lambda *_: None)
+    resolve_once(lambda: NOTHING_RESOLVED, file, lambda *_: None)
 
     assert read_resolved(file) is None
 
 
 def test_a_cell_holds_only_what_is_set_and_a_damaged_one_nothing() -> None:
-    resolved = Resolved({"data_url": ResolvedInput("cafe", 2, 3)})
+    resolved = Resolved({"data_url": ResolvedContent("cafe", 2, 3)})
 
     assert resolved.text == '{"inputs":{"data_url":{"objects":2,"sha256":"cafe","size":3}}}'
     assert resolved_of(resolved.text) == resolved

@@ -242,14 +242,17 @@ KIND = (
     Column("tags", TEXT, "tags of the users; a JSON list", stored=run(48, "JSON"),
         exported=Exported("kind", sql="array_to_string(from_json(tags, '[\"VARCHAR\"]'), ';')",
             meaning="tags of the users, separated by `;`")),
-    Column("image", TEXT, "engine version, or address of the custom image; then the packages that replaced its own",
+    Column("image", TEXT,
+        "engine version, or address of the custom image, with its digest in place of the tag where that is known; then "
+        "the packages that replaced its own",
         stored=run(56, hashed=False), exported=Exported("kind")),
     Column("not_known", TEXT,
-        "what can decide speed and is not known, separated by `;`: `image` (a tag names it, not a digest), `data` (no "
-        "hash), `parameters`, or `parameters.<name>` (names a file outside of the code)",
+        "what can decide speed and is not known, separated by `;`: `image` (a tag without a known digest), `code` (of "
+        "an algorithm), `data` (no hash), `parameters`, or `parameters.<name>` (names a file outside of the code)",
         stored=run(60, since=19, hashed=False), exported=Exported("kind")),
     Column("resolved", TEXT,
         "what was behind names in the spec when the job was created, as JSON: SHA-256 over the list of an input's "
-        "objects, their number and bytes, or why they are not known; empty for imported and older runs",
+        "objects, their number and bytes, SHA-256 of configuration files, of an algorithm and of the image, or why "
+        "they are not known; empty for imported and older runs",
         stored=run(61, "JSON", since=20, nullable=True, long=True), exported=Exported("kind", wording=PROSE)),
 )  # fmt: skip

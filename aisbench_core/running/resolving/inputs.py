@@ -6,8 +6,8 @@ from datetime import timedelta
 
 from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.errors import CloudError
-from aisbench_core.messages import Message, to_json
-from aisbench_core.model import Clock, ResolvedInput
+from aisbench_core.messages import Message
+from aisbench_core.model import Clock, ResolvedContent
 
 MAX_OBJECTS = 2_000_000
 """Of an input: ImageNet's images are 1.3 million."""
@@ -22,7 +22,7 @@ def resolve_input(
     clock: Clock,
     on_page: Callable[[int], None],
     max_objects: int = MAX_OBJECTS,
-) -> ResolvedInput:
+) -> ResolvedContent:
     """The objects below a directory now; without a hash if they cannot be listed, or are too many.
 
     The hash is SHA-256 over a line for each object, `<ETag> <size> <name below the directory>`, in the order of the
@@ -30,12 +30,12 @@ def resolve_input(
     try:
         return _hash_list(objects, directory, clock, on_page, max_objects)
     except CloudError as error:
-        return _unknown(error.sentence)
+        return ResolvedContent.unknown(error.sentence)
 
 
 def _hash_list(
     objects: ObjectStore, directory: str, clock: Clock, on_page: Callable[[int], None], max_objects: int
-) -> ResolvedInput:
+) -> ResolvedContent:
     digest, count, size = hashlib.sha256(), 0, 0
     deadline = clock() + timedelta(seconds=MAX_SECONDS)
     on_page(0)
@@ -47,12 +47,10 @@ def _hash_list(
         count += len(data)
         size += sum(stat.size for stat in data)
         if count > max_objects:
-            return _unknown(Message("it has more than {most} objects", most=f"{max_objects:,}"))
+            return ResolvedContent.unknown(Message("it has more than {most} objects", most=f"{max_objects:,}"))
         if clock() > deadline:
-            return _unknown(Message("its objects were not listed within {seconds} s", seconds=int(MAX_SECONDS)))
+            return ResolvedContent.unknown(
+                Message("its objects were not listed within {seconds} s", seconds=int(MAX_SECONDS))
+            )
         on_page(count)
-    return ResolvedInput(digest.hexdigest(), count, size)
-
-
-def _unknown(reason: Message) -> ResolvedInput:
-    return ResolvedInput(reason=str(reason), reason_data=to_json(reason))
+    return ResolvedContent(digest.hexdigest(), count, size)

@@ -17,17 +17,19 @@ ASPECTS = {"accelerator": "accelerator", "image": "image", "code": "code_sha256"
 UNKNOWN = "unknown"
 _NOT_KNOWN = {
     "image": Message("image"),
+    "code": Message("code"),
     "data": Message("data"),
     "parameters": Message("parameters"),
     "spec": Message("other fields of the spec"),
 }
 _MAKES_KNOWN = {
     "image": Message("name the image by its digest (@sha256:…)"),
+    "code": Message("let the console upload the code instead of naming an algorithm"),
     "data": Message("read it from inputs that can be listed, or let the job report its hash"),
     "parameters": Message("import the results with their parameters"),
     "spec": Message("export the results again with an updated console"),
 }
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHA256 = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +218,8 @@ def _not_known(name: str) -> Message:
 
 
 def named(value: str) -> str:
-    """A value as short text: the first eight digits of a SHA-256, and "unknown" instead of nothing."""
-    return (value[:8] if _SHA256.fullmatch(value) else value) or UNKNOWN
+    """A value as short text: the first eight digits of each SHA-256, and "unknown" instead of nothing."""
+    return _SHA256.sub(lambda match: match[0][:8], value) or UNKNOWN
 
 
 class Hardware(Protocol):

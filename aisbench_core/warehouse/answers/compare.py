@@ -1,14 +1,14 @@
 """Runs side by side: what differs, each metric against the baseline, and whether the runs can be compared."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
-from aisbench_core.model import Mode, Origin, columns, deciding_fields
+from aisbench_core.model import Mode, Origin, columns, resolved_of
 from aisbench_core.model.columns import Compared, compared
 from aisbench_core.model.spec_fields import PLAIN_FIELDS, compared_fields, default_of
 from aisbench_core.warehouse.answers.compared import (
@@ -22,6 +22,7 @@ from aisbench_core.warehouse.answers.compared import (
 )
 from aisbench_core.warehouse.answers.peers import medians, peers
 from aisbench_core.warehouse.answers.servers import servers
+from aisbench_core.warehouse.records.fingerprint import resolved_fields, resolved_speed
 from aisbench_core.warehouse.records.runs import StoredSpec, by_ids, rank_results, specs_of
 from aisbench_core.warehouse.values import RunRow
 
@@ -35,7 +36,7 @@ _DESCRIBING = tuple(column.field for column in compared(Compared.DESCRIBES))
 # Fields of a spec that decide a comparison, and that the source of an imported result may not contain.
 _MAY_BE_UNKNOWN = ("parameters", "mode", "node_count", "cards_per_node")
 
-Speed = dict[str, object] | None
+Speed = Mapping[str, object] | None
 """The parameters that decide a run's speed; None: unknown."""
 
 METRICS = sorted(
@@ -106,7 +107,17 @@ def _configuration(run: RunRow, stored: StoredSpec, set_anywhere: Collection[str
         # These include defaults, which a spec need not contain.
         **{f"parameters.{name}": value for name, value in speed.items() if value is not None},
         **update,
+        **_contents(run, speed),
     }
+
+
+def _contents(run: RunRow, speed: Mapping[str, object]) -> dict[str, object]:
+    """What was behind names of the spec when its job was created."""
+    found = resolved_of(run.resolved)
+    digest = {"image_digest": found.digest} if found.digest else {}
+    code = {"algorithm_sha256": found.code.sha256} if found.code and found.code.sha256 else {}
+    files = {f"parameters.{name}": f"{speed[name]} (sha256:{sha256})" for name, sha256 in found.file_hashes.items()}
+    return {**digest, **code, **files}
 
 
 def _fields(configurations: Sequence[dict[str, object]]) -> tuple[FieldValues, ...]:
@@ -128,7 +139,8 @@ def _comparability(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: Store
     named = tuple(name for name in _MAY_BE_UNKNOWN if name in unknown and run.run_id != base.run_id)
     if run.run_id != base.run_id:
         named = tuple(dict.fromkeys((*named, *base.unknowns, *run.unknowns)))
-    reasons = _decisive(base, run, unknown) + _different_speed(base_spec.speed_parameters, spec.speed_parameters)
+    speeds = (resolved_speed(one.speed_parameters, row.resolved) for row, one in ((base, base_spec), (run, spec)))
+    reasons = _decisive(base, run, unknown) + _different_speed(*speeds)
     reasons += _different_fields(base, base_spec, run, spec)
     if reasons:
         return RunComparability(run.run_id, Comparability.NOT_COMPARABLE, reasons, unknown=named)
@@ -171,7 +183,7 @@ def _different_speed(base: Speed, other: Speed) -> tuple[str, ...]:
 
 def _different_fields(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: StoredSpec) -> tuple[str, ...]:
     """The fields of the spec that decide speed and differ; of an imported run only those that its source states."""
-    before, after = deciding_fields(base_spec.spec), deciding_fields(spec.spec)
+    before, after = resolved_fields(base_spec.spec, base.resolved), resolved_fields(spec.spec, run.resolved)
     stated = [one.spec for row, one in ((base, base_spec), (run, spec)) if row.origin is Origin.IMPORTED]
     names = dict.fromkeys([*before, *after])
     return tuple(

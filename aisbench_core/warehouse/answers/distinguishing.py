@@ -7,8 +7,10 @@ from itertools import chain
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model import Mode, deciding_fields
+from aisbench_core.model import Mode
+from aisbench_core.warehouse.answers.boards import named
 from aisbench_core.warehouse.answers.group_statistics import current
+from aisbench_core.warehouse.records.fingerprint import resolved_fields, resolved_speed
 from aisbench_core.warehouse.store import Store
 
 Properties = Mapping[str, object]
@@ -45,6 +47,7 @@ def _families(
         several as (
             from configurations qualify count(*) over (partition by workload, model) > 1)
         select several.workload, several.model, several.fingerprint, runs.spec, runs.speed_parameters,
+            runs.resolved,
             {", ".join(f"several.{name}" for name in _COLUMNS)}
         from several join (from runs where rowid in (
             select rowid from runs where run_id in (select run_id from several))) as runs using (run_id)
@@ -52,9 +55,13 @@ def _families(
         [region, rehearsal, fingerprints],
     )
     families: defaultdict[tuple[str, str], dict[str, Properties]] = defaultdict(dict)
-    for workload, model, fingerprint, spec, speed, *cells in cur.fetchall():
-        fields = deciding_fields(json.loads(spec))
-        properties = dict(zip(_COLUMNS, cells, strict=True)) | (json.loads(speed) or {}) | fields
+    for workload, model, fingerprint, spec, speed, resolved, *cells in cur.fetchall():
+        parameters = resolved_speed(json.loads(speed), resolved) or {}
+        properties = {
+            **dict(zip(_COLUMNS, cells, strict=True)),
+            **parameters,
+            **resolved_fields(json.loads(spec), resolved),
+        }
         families[workload, model][fingerprint] = properties
     return list(families.values())
 
@@ -67,6 +74,8 @@ def _differences(family: Mapping[str, Properties]) -> Mapping[str, str]:
     # Cluster mode is what readers expect, so that only single_server is named.
     hidden = (None, "", Mode.CLUSTER)
     return {
-        fingerprint: ", ".join(f"{name}={properties[name]}" for name in differing if properties.get(name) not in hidden)
+        fingerprint: ", ".join(
+            f"{name}={named(str(properties[name]))}" for name in differing if properties.get(name) not in hidden
+        )
         for fingerprint, properties in family.items()
     }

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model import Run, WorkloadFacts
+from aisbench_core.model import Resolved, Run, WorkloadFacts
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS, MISSED, Compared, compared
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
@@ -121,7 +121,9 @@ _USUAL = f"""
 """  # a condition of ours
 
 
-def usual(cur: DuckDBPyConnection, run: Run, facts: WorkloadFacts, region: str, *, rehearsal: bool) -> Usual | None:
+def usual(
+    cur: DuckDBPyConnection, run: Run, facts: WorkloadFacts, resolved: Resolved, region: str, *, rehearsal: bool
+) -> Usual | None:
     """Of the runs of the same configuration and size, launched before this one; None if there are none."""
     spec = run.spec
     own = {name: getattr(spec, name) for name in _SPEC_KEYS}
@@ -130,7 +132,7 @@ def usual(cur: DuckDBPyConnection, run: Run, facts: WorkloadFacts, region: str, 
         "before": utc(run.created_at),
         "region": region,
         "rehearsal": rehearsal,
-        "fingerprint": fingerprint(spec, facts),
+        "fingerprint": fingerprint(spec, facts, resolved),
         "throughput_unit": facts.throughput_unit,
         **own,
     }

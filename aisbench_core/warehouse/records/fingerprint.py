@@ -1,7 +1,6 @@
 """The fingerprint of a benchmark configuration: one hash over everything that decides what is measured."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -15,6 +14,9 @@ from aisbench_core.model import (
     canonical_json,
     deciding_fields,
     image_name,
+    names_config_file,
+    path_in_code,
+    pinned_image,
     resolved_of,
 )
 from aisbench_core.model.spec import Update
@@ -31,9 +33,6 @@ AND = ";"
 
 # Of a result that a console exported before it told what is not known: its spec is there, not here.
 UNKNOWN_SPEC = "spec"
-
-_CONFIG_FILE = re.compile(r"\.(ya?ml|json5?|toml|ini|cfg|conf|py|txt|properties)$", re.IGNORECASE)
-_CODE_FOLDER = "/home/ma-user/modelarts/user-job-dir"
 
 Cells = Mapping[str, Any]
 Speed = Mapping[str, object] | None
@@ -58,13 +57,24 @@ def fingerprint(spec: RunSpec, facts: WorkloadFacts, resolved: Resolved = NOTHIN
 def fingerprint_of(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
     """The same from stored cells; of an imported run's spec only the known fields."""
     stated = {} if speed is not None or not spec.get("parameters") else {"parameters": spec["parameters"]}
-    return _hash(FORMULA, cells, speed_parameters=speed, spec=resolved_fields(spec, cells["resolved"]) | stated)
+    fields = resolved_fields(spec, cells["resolved"]) | stated
+    return _hash(FORMULA, cells, speed_parameters=resolved_speed(speed, cells["resolved"]), spec=fields)
 
 
 def resolved_fields(spec: Mapping[str, Any], resolved: str | None) -> dict[str, object]:
-    """What is set of a stored spec and decides speed, flat; of an input whose data is known, its hash, not its path."""
-    hashes = resolved_of(resolved).input_hashes
-    return deciding_fields(spec) | {f"inputs.{name}": f"sha256:{sha256}" for name, sha256 in hashes.items()}
+    """What is set of a stored spec and decides speed, flat; of an input whose data is known, its hash, not its path.
+
+    The same of an algorithm: its hash, not its id."""
+    found = resolved_of(resolved)
+    code = {"algorithm": found.code.sha256} if found.code and found.code.sha256 else {}
+    inputs = {f"inputs.{name}": sha256 for name, sha256 in found.input_hashes.items()}
+    return deciding_fields(spec) | {name: f"sha256:{sha256}" for name, sha256 in {**code, **inputs}.items()}
+
+
+def resolved_speed(speed: Speed, resolved: str | None) -> Speed:
+    """The parameters that decide speed; of a configuration file whose content is known, its hash, not its path."""
+    files = resolved_of(resolved).file_hashes
+    return None if speed is None else {**speed, **{name: f"sha256:{sha256}" for name, sha256 in files.items()}}
 
 
 def first_fingerprint_of(cells: Cells, speed: Speed) -> str:
@@ -77,19 +87,22 @@ def _hash(formula: str, cells: Cells, **more: object) -> str:
     return hashlib.sha256(canonical_json(values).encode()).hexdigest()
 
 
-def image_of(spec: Mapping[str, Any], engine_version: str | None) -> str:
-    """The software that a run started with: the image, and the packages that replaced the image's own."""
+def image_of(spec: Mapping[str, Any], engine_version: str | None, resolved: str | None) -> str:
+    """The software that a run started with: the image, and the packages that replaced the image's own.
+
+    Where the digest of a custom image is known, it stands in place of the tag."""
     # Only the fields of this version: a later one may have stored others.
     update = Update.model_validate({k: v for k, v in (spec.get("update") or {}).items() if k in Update.model_fields})
     packages = [PurePosixPath(path).name for path in update.packages.values()]
-    return " + ".join([spec.get("image_url") or engine_version or "", *packages])
+    image = pinned_image(spec.get("image_url") or "", resolved_of(resolved).digest)
+    return " + ".join([image or engine_version or "", *packages])
 
 
 def not_known(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
     """What can decide speed and is not known of a run, separated by `;`: runs that look alike may differ in it.
 
-    `image`: a tag names it, which can be moved. `data`: the job reported no hash, and not all
-    inputs were listed. `parameters`: of an imported result.
+    `image`: a tag names it, which can be moved, and its digest was not found out. `code`: of an algorithm, and was not
+    listed. `data`: the job reported no hash, and not all inputs were listed. `parameters`: of an imported result.
     `parameters.<name>`: names a file outside of the code, whose content nobody read."""
     return AND.join(_unknowns(cells, spec, speed))
 
@@ -98,12 +111,12 @@ def _unknowns(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> list[str]:
     if cells["origin"] == Origin.IMPORTED:
         unknown = [] if speed is not None or "parameters" in spec else ["parameters"]
         return unknown if cells["dataset_sha256"] or cells["synthetic_data"] else [*unknown, "data"]
-    name = image_name(spec.get("image_url") or "")
-    is_tag = bool(spec.get("image_url")) and not (name and name.is_digest)
+    found = resolved_of(cells["resolved"])
     is_unread = _reads_unknown_data(spec, cells) and not cells["dataset_sha256"] and not cells["synthetic_data"]
-    files = [name for name, value in (speed or {}).items() if _is_foreign_file(value, spec)]
+    files = [name for name, value in (speed or {}).items() if _is_unread_file(name, value, spec, found)]
     return [
-        *(["image"] if is_tag else []),
+        *(["image"] if _is_movable(spec, found) else []),
+        *(["code"] if spec.get("algorithm") and not (found.code and found.code.sha256) else []),
         *(["data"] if is_unread else []),
         *(f"parameters.{one}" for one in files),
     ]
@@ -116,12 +129,18 @@ def _reads_unknown_data(spec: Mapping[str, Any], cells: Cells) -> bool:
     return bool(spec.get("volumes")) or any(name not in listed for name in inputs)
 
 
-def _is_foreign_file(value: object, spec: Mapping[str, Any]) -> bool:
+def _is_movable(spec: Mapping[str, Any], found: Resolved) -> bool:
+    """Whether a tag names the image, of the spec or of its algorithm, and nobody knows what that was."""
+    name = image_name(spec.get("image_url") or "")
+    has_tag = bool(spec.get("image_url")) and not (name and name.is_digest)
+    return (has_tag or found.image is not None) and not found.digest
+
+
+def _is_unread_file(parameter: str, value: object, spec: Mapping[str, Any], found: Resolved) -> bool:
     """Whether it names a configuration file that is not part of the code, whose hash covers the others."""
-    if not isinstance(value, str) or not _CONFIG_FILE.search(value):
+    if parameter in found.files:
+        return not found.files[parameter].sha256
+    if not names_config_file(value):
         return False
-    path = PurePosixPath(value)
-    code = spec.get("local_code_dir") or _CODE_FOLDER
-    # A relative path may begin with "..", since scripts also run in a folder of the code.
-    is_inside = path.is_relative_to(code) if path.is_absolute() else "://" not in value
+    is_inside = bool(path_in_code(str(value), spec.get("local_code_dir") or ""))
     return not (is_inside and (spec.get("code_dir") or spec.get("algorithm")))

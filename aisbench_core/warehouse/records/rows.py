@@ -106,7 +106,7 @@ def _compared_by(of_run: Cells, record: RunRecord) -> Cells:
     spec, facts = json.loads(str(of_run["spec"])), record.workload
     speed = None if facts.speed_parameters is None else dict(facts.speed_parameters)
     computed = {
-        "image": image_of(spec, str(of_run["engine_version"])),
+        "image": image_of(spec, str(of_run["engine_version"]), record.resolved.text if record.resolved else None),
         "fingerprint": fingerprint_of(of_run, spec, speed),
         "not_known": not_known(of_run, spec, speed),
     }

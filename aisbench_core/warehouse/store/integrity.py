@@ -319,7 +319,7 @@ def _of_run(stored: StoredRun) -> Cells:
     if note and run["note"] != note and not run["note"].startswith(f"{note}; "):
         computed["note"] = note
     if not imported:
-        computed["image"] = image_of(spec, run["engine_version"])
+        computed["image"] = image_of(spec, run["engine_version"], run["resolved"])
         computed["spec_sha256"] = _spec_sha256(run["spec"])
         if run["queue_s"] is not None:  # it has none if the region's clock was another
             computed["queue_s"] = queue_seconds(run["submitted_at"], run["started_at"])

@@ -50,8 +50,8 @@ STEPS: Mapping[int, Step] = {
     17: "",
     # How many runs of a group reached the target of their workload: it is computed from all runs.
     18: "",
-    # Fingerprints by the second formula, and what is not known of a run.
-    19: recompute_fingerprints,
+    # Fingerprints by the second formula, and what is not known of a run; since this version also an algorithm's code.
+    20: recompute_fingerprints,
 }
 
 LATEST = max(

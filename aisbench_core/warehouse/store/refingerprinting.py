@@ -21,7 +21,17 @@ CHUNK = 20_000
 _NEEDED = (
     *FINGERPRINTED,
     *GROUP_KEYS,
-    *("run_id", "spec", "speed_parameters", "engine_version", "spec_sha256", "source", "imported_at", "resolved"),
+    *(
+        "run_id",
+        "spec",
+        "speed_parameters",
+        "engine_version",
+        "spec_sha256",
+        "source",
+        "imported_at",
+        "resolved",
+        "not_known",
+    ),
 )
 
 _OF_TREND = tuple(field.name for field in fields(Trend) if field.name != "fingerprint")
@@ -66,8 +76,9 @@ def _recomputed(stored: dict[str, Any]) -> tuple[str, str, str, str, str]:
     if (
         run["origin"] == Origin.IMPORTED and run["spec_sha256"]
     ):  # computed where it was launched, from more than is known here
-        return run["run_id"], run["fingerprint"], run["fingerprint"], UNKNOWN_SPEC, run["image"]
-    image = run["image"] if run["origin"] == Origin.IMPORTED else image_of(spec, run["engine_version"])
+        unknown = UNKNOWN_SPEC if run["not_known"] is None else run["not_known"]
+        return run["run_id"], run["fingerprint"], run["fingerprint"], unknown, run["image"]
+    image = run["image"] if run["origin"] == Origin.IMPORTED else image_of(spec, run["engine_version"], run["resolved"])
     return run["run_id"], run["fingerprint"], fingerprint_of(run, spec, speed), not_known(run, spec, speed), image
 
 

@@ -20,8 +20,8 @@ class Images:
         for image in IMAGES:
             if (image.organisation, image.name) == (organisation, name) and (tag in image.tags or not tag):
                 return image
-        wanted = f"{organisation}/{name}{tag and ':'}{tag}"
-        raise Refused(404, "SVCSTG.SWR.4000404", f"The image {wanted} is not found.", "See repos and tags.")
+        wanted = f"image {organisation}/{name}:{tag}" if tag else f"repository {organisation}/{name}"
+        raise Refused(404, "SVCSTG.SWR.4000404", f"The {wanted} is not found.", "See repos and tags.")
 
     def digest(self, image: StoredImage, tag: str) -> str:
         """The digest of what the tag names now."""

@@ -5,31 +5,40 @@ from collections.abc import Iterable
 import streamlit as st
 
 from aisbench_core.formats import MISSING
-from aisbench_core.model import Run
+from aisbench_core.model import Resolved, Run
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 
 
 def show_parameters(run: Run) -> None:
     """As they were sent; of secret variables only the names."""
-    with st.expander(t("run.parameters"), icon=":material/tune:"):
+    with st.expander(t("run.parameters"), icon=":material/tune:"), errors_shown():
+        found = core().files.resolved(run.run_id)
         rows = [
             {t("run.kind"): kind, t("compare.field"): name, t("import.value"): value or MISSING}
-            for kind, name, value in _sent(run)
+            for kind, name, value in _sent(run, found)
         ]
         show_table(rows, t("run.parameters"), widths={t("import.value"): "large"})
 
 
-def _sent(run: Run) -> Iterable[tuple[str, str, str]]:
+def _sent(run: Run, found: Resolved) -> Iterable[tuple[str, str, str]]:
     spec = run.spec
     for name, value in spec.parameters.items():
-        yield t("run.hyperparameter"), name, str(value)
+        content = f" (sha256:{sha256})" if (sha256 := found.file_hashes.get(name)) else ""
+        yield t("run.hyperparameter"), name, f"{value}{content}"
     for name, value in {**spec.platform_variables, **spec.variables, **spec.environments}.items():
         yield t("run.variable"), name, str(value)
     for name in spec.secrets:
         yield t("run.secret"), name, "•••"
     image = spec.image_url or " ".join(filter(None, (spec.engine_name, spec.engine_version)))
     yield t("run.software"), t("run.image"), image
+    if found.image:
+        yield t("run.software"), t.field("image_digest"), found.digest or t.message(found.image.why_unknown)
+    if found.code:
+        content = found.code.sha256 or t.message(found.code.why_unknown)
+        yield t("run.software"), t.field("algorithm_sha256"), content
     yield t("run.software"), t.field("boot_file"), spec.boot_file
     for channel in spec.inputs:
         yield t("run.input"), channel.name, channel.path

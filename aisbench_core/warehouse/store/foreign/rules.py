@@ -148,6 +148,7 @@ _SHAPES = {
     ("runs", "system_from_job"): _TEXTS,
     ("runs", "tester"): _OBJECT,
     ("runs", "launch"): _OBJECT,
+    ("runs", "resolved"): _OBJECT,
     ("results", "not_measured"): _TEXTS,
     ("results", "problems"): _TEXTS,
     ("results", "checks"): _CHECKS,

@@ -1,0 +1,71 @@
+"""Configuration files that parameters name: read and hashed where they lie on OBS."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from aisbench_core.cloud.ports import ObjectStore
+from aisbench_core.errors import CloudError
+from aisbench_core.formats import size
+from aisbench_core.messages import Message
+from aisbench_core.model import Channel, ResolvedContent, RunSpec, is_in_code, names_config_file, path_in_code
+
+MAX_BYTES = 1024 * 1024
+"""Of a file that is read; configuration files have some kB."""
+
+_OBS = "obs://"
+_INPUTS = "/home/ma-user/modelarts/inputs"
+
+
+def resolve_files(
+    spec: RunSpec, speed: Mapping[str, object], code_path: str, objects: ObjectStore
+) -> dict[str, ResolvedContent]:
+    """The content of each file outside of the code that a parameter names, or why it is unknown, by parameter.
+
+    `speed`: the parameters that decide speed. `code_path`: the run's code on OBS; empty if it has none. The hash of the
+    code covers the files in it."""
+    named = {name: str(value) for name, value in speed.items() if names_config_file(value)}
+    inside = {name: path for name, value in named.items() if (path := path_in_code(value, spec.local_code_dir))}
+    outside = {name: _outside(spec, value, objects) for name, value in named.items() if name not in inside}
+    return {**outside, **dict(_missing(inside, code_path, objects))}
+
+
+def _missing(named: Mapping[str, str], code_path: str, objects: ObjectStore) -> Iterator[tuple[str, ResolvedContent]]:
+    if not named:
+        return
+    try:
+        code = {stat.path.removeprefix(code_path) for stat in objects.list(code_path)} if code_path else set()
+    except CloudError as error:
+        yield from ((name, ResolvedContent.unknown(error.sentence)) for name in named)
+        return
+    for name, path in named.items():
+        if not is_in_code(path, code):
+            yield name, ResolvedContent.unknown(Message("the run's code has no file {path}", path=path))
+
+
+def _outside(spec: RunSpec, value: str, objects: ObjectStore) -> ResolvedContent:
+    if value.startswith(_OBS):
+        return _read("/" + value.removeprefix(_OBS), objects)
+    path = PurePosixPath(value)
+    for index, channel in enumerate(channel for channel in spec.inputs if channel.path):
+        folder = _local_dir(channel, index)
+        if path.is_relative_to(folder) and ".." not in path.parts:
+            return _read(f"{channel.path.rstrip('/')}/{path.relative_to(folder)}", objects)
+    if any(path.is_relative_to(volume.local_path) for volume in spec.volumes):
+        return ResolvedContent.unknown(Message("it is on a volume"))
+    return ResolvedContent.unknown(Message("it is neither on OBS nor in an input of the run"))
+
+
+def _local_dir(channel: Channel, index: int) -> str:
+    """Where the job finds an input: where its spec wants it, otherwise where API v2 puts it."""
+    return channel.local_dir or f"{_INPUTS}/{channel.name}_{index}"
+
+
+def _read(path: str, objects: ObjectStore) -> ResolvedContent:
+    try:
+        content = objects.read_range(path, 0, MAX_BYTES + 1)
+    except CloudError as error:
+        return ResolvedContent.unknown(error.sentence)
+    if len(content) > MAX_BYTES:
+        return ResolvedContent.unknown(Message("it has more than {most}", most=size(MAX_BYTES)))
+    return ResolvedContent(hashlib.sha256(content).hexdigest(), size=len(content))

@@ -1,0 +1,220 @@
+"""What names in a spec stood for when the job was created: tags of images, configuration files, algorithms."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aisbench_core.model import Level, Run, RunSpec, RunState
+from aisbench_core.settings import HOME
+from aisbench_core.warehouse import BoardQuery, RunRow
+from aisbench_core.warehouse.answers.boards import BoardRow
+from tests.actors import named
+from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
+from tests.sandbox_process import SandboxProcess
+
+IMAGE = "sandbox-team/bench/resnet:v2"
+MANIFEST = (HOME / "workloads" / "quickstart_digits" / "workload.yaml").read_text("utf-8")
+CONFIG = """parameters:
+  config_path: {type: str, default: configs/small.yaml, help: Its settings., help_zh: 设置。, decides_speed: true}
+"""
+
+
+@pytest.fixture
+def bench(sandbox: SandboxProcess, tmp_path: Path) -> Bench:
+    """It has a workload that reads a configuration file, with one in its code."""
+    folder = tmp_path / "data" / "workloads" / "configured"
+    (folder / "code" / "configs").mkdir(parents=True)
+    (folder / "code" / "configs" / "small.yaml").write_text("batch: 8\n", "utf-8")
+    (folder / "code" / "train.py").write_text("", "utf-8")
+    (folder / "workload.yaml").write_text(MANIFEST.replace("parameters:\n", CONFIG, 1), "utf-8")
+    sandbox.script(by="look", outputs=GOOD, log="step 1\nstep 2\n")
+    return bench_on(sandbox, tmp_path / "data")
+
+
+def changed(spec: RunSpec = SPEC, **changes: Any) -> RunSpec:
+    return RunSpec.model_validate({**spec.model_dump(), **changes})
+
+
+def configured(config_path: str, **changes: Any) -> RunSpec:
+    """A run whose parameter names this configuration file."""
+    return changed(workload="configured", parameters={"config_path": config_path}, **changes)
+
+
+def of_image(image: str) -> RunSpec:
+    return changed(image_url=image, command="python train.py")
+
+
+def run_all(bench: Bench, *specs: RunSpec) -> list[Run]:
+    """Completed runs of these specs."""
+    runs = [bench.follow(bench.launch(spec)) for spec in specs]
+    assert [run.state for run in runs] == [RunState.COMPLETED] * len(specs), [run.detail for run in runs]
+    return runs
+
+
+def recorded(bench: Bench, run: Run) -> RunRow:
+    row = bench.core.warehouse.run(run.run_id)
+    assert row is not None
+    return row
+
+
+def rows(bench: Bench) -> list[BoardRow]:
+    return list(bench.core.warehouse.leaderboard(BoardQuery("sandbox", rehearsal=True)).rows)
+
+
+def warnings(bench: Bench, run: Run) -> list[str]:
+    return [event.message for event in bench.core.ledger.events(run.run_id) if event.level is Level.WARNING]
+
+
+# --- images -------------------------------------------------------------------------------------------
+
+
+def test_runs_under_one_tag_are_one_row_until_the_tag_moves(bench: Bench, sandbox: SandboxProcess) -> None:
+    before = run_all(bench, of_image(IMAGE), of_image(IMAGE))
+    digest = sandbox.push_image("sandbox-team", "bench/resnet", "v2")
+
+    [after] = run_all(bench, of_image(IMAGE))
+
+    assert sorted(row.runs for row in rows(bench)) == [1, 2]
+    assert {row.not_known for row in rows(bench)} == {""}
+    assert recorded(bench, after).image == f"sandbox-team/bench/resnet@{digest}"
+    comparison = bench.core.warehouse.compare([before[0].run_id, after.run_id])
+    [image] = [field for field in comparison.differences if field.field == "image_digest"]
+    assert image.values[1] == digest != image.values[0]
+    assert comparison.unknown == ()
+
+
+def test_an_image_named_by_its_digest_is_that_of_the_tag_and_is_not_asked_for(
+    bench: Bench, sandbox: SandboxProcess
+) -> None:
+    [tagged] = run_all(bench, of_image(IMAGE))
+    digest = recorded(bench, tagged).image.partition("@")[2]
+    sandbox.forget_requests()
+
+    run_all(bench, of_image(f"{IMAGE}@{digest}"), of_image(f"sandbox-team/bench/resnet@{digest}"))
+
+    assert [row.runs for row in rows(bench)] == [3]
+    assert not [request for request in sandbox.requests()["modelarts"] if "/tags/" in request]
+
+
+@pytest.mark.parametrize(
+    ("image", "reason"),
+    [
+        ("quay.example.com/lab/resnet:v2", "quay.example.com is not the registry of profile sandbox"),
+        ("somebody/resnet:v2", "The image somebody/resnet:v2 is not found."),
+    ],
+)
+def test_an_image_whose_digest_is_not_found_out_is_unknown_and_the_run_says_why(
+    image: str, reason: str, bench: Bench
+) -> None:
+    [run] = run_all(bench, of_image(image))
+
+    assert recorded(bench, run).not_known == "image"
+    assert recorded(bench, run).image == image
+    [warning] = warnings(bench, run)
+    assert warning.startswith("digest of the image is unknown: ")
+    assert reason in warning
+
+
+def test_a_registry_that_refuses_or_fails_hinders_no_launch(bench: Bench, sandbox: SandboxProcess) -> None:
+    path = "/tags/v2"
+    sandbox.faults({"service": "modelarts", "path": path, "status": 403, "message": "no permission"})
+    [refused] = run_all(bench, of_image(IMAGE))
+    sandbox.faults({"service": "modelarts", "path": path, "status": 503, "times": 9})
+
+    [failed] = run_all(bench, of_image(IMAGE))
+
+    assert [recorded(bench, run).not_known for run in (refused, failed)] == ["image", "image"]
+    assert "no permission" in warnings(bench, refused)[0]
+
+
+# --- configuration files ------------------------------------------------------------------------------
+
+
+def test_a_file_on_obs_counts_by_its_content_not_by_its_path(bench: Bench) -> None:
+    bucket = bench.core.regions.profile("sandbox").bucket
+    for path, content in (("a/large.yaml", b"batch: 64"), ("b/same.yml", b"batch: 64"), ("b/other.yml", b"batch: 65")):
+        bench.objects().put(f"/{bucket}/{path}", content)
+
+    run_all(bench, *(configured(f"obs://{bucket}/{path}") for path in ("a/large.yaml", "b/same.yml", "b/other.yml")))
+
+    assert sorted(row.runs for row in rows(bench)) == [1, 2]
+    assert {row.not_known for row in rows(bench)} == {""}
+    distinctions = bench.core.warehouse.distinctions(
+        "sandbox", [row.fingerprint for row in rows(bench)], rehearsal=True
+    )
+    assert all(text.startswith("config_path=sha256:") for text in distinctions.values())
+
+
+@pytest.mark.parametrize("local_dir", ["", "/home/ma-user/data"])
+def test_a_file_in_an_input_is_read_where_the_input_lies(local_dir: str, bench: Bench) -> None:
+    bucket = bench.core.regions.profile("sandbox").bucket
+    bench.objects().put(f"/{bucket}/data/configs/large.yaml", b"batch: 64")
+    channel = {"name": "data_url", "path": f"/{bucket}/data/", "local_dir": local_dir}
+    folder = local_dir or "/home/ma-user/modelarts/inputs/data_url_0"
+
+    [run] = run_all(bench, configured(f"{folder}/configs/large.yaml", inputs=[channel]))
+
+    assert recorded(bench, run).not_known == ""
+    assert json.loads(recorded(bench, run).resolved or "")["files"]["config_path"]["size"] == 9
+
+
+@pytest.mark.parametrize(
+    "path", ["configs/small.yaml", "small.yaml", "../configs/small.yaml", "code/configs/small.yaml"]
+)
+def test_a_file_of_the_code_is_covered_by_the_hash_of_the_code(path: str, bench: Bench) -> None:
+    [run] = run_all(bench, configured(path))
+
+    assert (recorded(bench, run).not_known, recorded(bench, run).resolved) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("large.yaml", "the run's code has no file large.yaml"),
+        ("/home/ma-user/modelarts/user-job-dir/code/large.yaml", "the run's code has no file code/large.yaml"),
+        ("/etc/large.yaml", "it is neither on OBS nor in an input of the run"),
+        ("obs://sandbox-bench/nothing.yaml", "The specified key does not exist"),
+        ("obs://sandbox-bench/huge.yaml", "it has more than 1 MiB"),
+    ],
+)
+def test_a_file_that_nobody_can_read_is_unknown_and_the_run_says_why(path: str, reason: str, bench: Bench) -> None:
+    bench.objects().put("/sandbox-bench/huge.yaml", b"#" * (1024 * 1024 + 1))
+
+    [run] = run_all(bench, configured(path))
+
+    assert recorded(bench, run).not_known == "parameters.config_path"
+    [warning] = warnings(bench, run)
+    assert warning.startswith("file of parameter config_path is unknown: ")
+    assert reason in warning
+
+
+# --- algorithms ---------------------------------------------------------------------------------------
+
+
+def test_runs_of_an_algorithm_count_by_its_code_as_it_was_at_the_launch(bench: Bench) -> None:
+    algorithm = bench.core.algorithms.create(SPEC, "sandbox", named(PERSON), lambda *_: None)
+    spec = RunSpec(workload=SPEC.workload, flavor=SPEC.flavor, cards_per_node=2, algorithm=algorithm.algorithm_id)
+    first, second = run_all(bench, spec, spec)
+    assert [row.runs for row in rows(bench)] == [2]
+    bench.objects().put(algorithm.boot_path, b"import faster\n")
+
+    [third] = run_all(bench, spec)
+
+    fingerprints = [recorded(bench, run).fingerprint for run in (first, second, third)]
+    assert fingerprints[0] == fingerprints[1] != fingerprints[2]
+    assert {recorded(bench, run).not_known for run in (first, second, third)} == {""}
+
+
+def test_the_code_of_an_algorithm_that_cannot_be_listed_is_unknown(bench: Bench, sandbox: SandboxProcess) -> None:
+    algorithm = bench.core.algorithms.create(SPEC, "sandbox", named(PERSON), lambda *_: None)
+    spec = RunSpec(workload=SPEC.workload, flavor=SPEC.flavor, cards_per_node=2, algorithm=algorithm.algorithm_id)
+    run = bench.follow(bench.launch(spec), RunState.UPLOADING)
+    sandbox.faults({"service": "obs", "method": "GET", "path": "prefix=", "status": 403, "code": "AccessDenied"})
+
+    ended = bench.follow(run)
+
+    assert ended.state is RunState.COMPLETED
+    assert recorded(bench, run).not_known == "code"
+    assert warnings(bench, run)[0].startswith("code of the algorithm is unknown: ")
