@@ -1,5 +1,7 @@
 """Machines that share a ledger and a bucket and no file system, for tests of published run folders."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore
@@ -24,7 +26,11 @@ class Bucket(MemoryStore):
     def __init__(self) -> None:
         super().__init__({})
         self.sent = self.read_bytes = 0
+        self.etags: dict[str, str] = {}  # of objects whose ETag is not their MD5
         self.is_away = False
+
+    def list(self, prefix: str) -> Sequence[ObjectStat]:
+        return [replace(stat, etag=self.etags.get(stat.path, stat.etag)) for stat in super().list(prefix)]
 
     def put(self, path: str, source: Path | bytes) -> ObjectStat:
         self._answer()

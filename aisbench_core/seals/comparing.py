@@ -150,8 +150,8 @@ class SealedRuns:
         return any(is_same(file, folder.path, file.name) for file in records)
 
     def _differing_files(self, seal: Seal, *, whole: bool) -> Iterator[str]:
-        """Names with what is wrong. Of published files that need not be here, only name and size are compared: each is
-        compared with the hash in the ledger whenever it is fetched."""
+        """Names with what is wrong. Of published files that need not be here, the size is compared, and their objects
+        with the MD5 in the ledger, with which each is compared again whenever it is fetched."""
         folders = self._parts.folders
         folder = folders.path(seal.run_id).path
         is_compared = FolderPart.ALL.holds if whole else FolderPart.RECORD.holds
@@ -161,9 +161,11 @@ class SealedRuns:
             published = folders.removable(seal.run_id, is_compared)
             remote = {name: size for name, size in published.items() if not FolderPart.RECORD.holds(name)}
             here = {name for name in here if FolderPart.RECORD.holds(name)}
+        damaged = folders.damaged(seal.run_id, remote)
         for file in (file for file in seal.files if is_compared(file.name) and seal.decides(file.name)):
             if file.name in remote:
-                if remote[file.name] not in {one.size for one in seal.versions(file.name)}:
+                is_size_known = remote[file.name] in {one.size for one in seal.versions(file.name)}
+                if file.name in damaged or not is_size_known:
                     yield Message("{file} (changed)", file=file.name)
             elif file.name not in here or not any(is_same(one, folder, file.name) for one in seal.versions(file.name)):
                 yield difference_of(file, folder)

@@ -218,6 +218,38 @@ def test_a_folder_that_is_edited_while_it_is_read_is_not_sealed(console: Console
     assert console.found(RECORD) == SEALED
 
 
+def encrypted(path: str, bucket: Bucket) -> None:
+    bucket.etags[path] = "0" * 32
+
+
+def replaced(path: str, bucket: Bucket) -> None:
+    bucket.contents[path] = bucket.contents[path][::-1]
+
+
+def deleted(path: str, bucket: Bucket) -> None:
+    bucket.contents.pop(path)
+
+
+@pytest.mark.parametrize(("change", "is_named"), [(encrypted, False), (replaced, True), (deleted, True)])
+def test_objects_of_logs_are_compared_where_they_are(
+    ledger: Ledger, tmp_path: Path, change: Callable[[str, Bucket], None], is_named: bool
+) -> None:
+    record, bucket = a.record(RUN), Bucket()
+    here, there, first, other = two_machines(ledger, tmp_path, bucket)
+    first.write(record)
+    here.write(LOG, b"step 1\n" * 1000)
+    first.seals.seal_recorded([RUN])
+    here.publish()
+    there.fetch(FolderPart.RECORD)
+    path = next(path for path in bucket.contents if LOG in path)
+
+    change(path, bucket)
+
+    assert other.found(record)[1].endswith(f"recorded: {LOG} (changed)") is is_named
+    assert other.found(record, whole=False) == SEALED
+    assert there.read(LOG) is None
+
+
 @pytest.mark.parametrize("content", [b"{}", None])
 def test_a_description_that_is_changed_while_a_follower_hashes_is_sealed_as_it_is(
     console: Console, content: bytes | None

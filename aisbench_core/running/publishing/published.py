@@ -112,6 +112,13 @@ class PublishedFiles:
         store.read(path)
         store.delete(path)
 
+    def damaged(self, run_id: str, names: Collection[str]) -> set[str]:
+        """Those of a run's files whose objects are missing or damaged. Raises CloudError and ConfigError."""
+        objects = self.of(run_id)
+        files = [file for file in self.rows.of([run_id]).get(run_id, []) if file.name in names]
+        stats = objects.stats() if files else {}
+        return {file.name for file in files if not all(objects.holds(file, piece, stats) for piece in file.pieces)}
+
     def clear(self, run_id: str) -> None:
         """Delete objects of an ended run that killed writers left. Raises CloudError."""
         objects = self.of(run_id)

@@ -1,14 +1,14 @@
 """Sends what is new in files of a run, and fetches what is new on OBS: only pieces that the other side lacks."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from aisbench_core.cloud.ports import ObjectStore
+from aisbench_core.cloud.ports import ObjectStat, ObjectStore
 from aisbench_core.errors import AisbenchError, CloudNotFound, ResultError, disk_error
 from aisbench_core.messages import Message
 from aisbench_core.private_files import draft_of, file_mode, make_private_folder
@@ -52,6 +52,22 @@ class RunObjects:
         piece = Piece(before.version + 1, offset, len(part), md5)
         self.store.put(self.directory + piece.object_name(before.name), part)
         return piece
+
+    def stats(self) -> dict[str, ObjectStat]:
+        """What one list says of all objects, by name."""
+        return {stat.path.removeprefix(self.directory): stat for stat in self.store.list(self.directory)}
+
+    def holds(self, file: PublishedFile, piece: Piece, stats: Mapping[str, ObjectStat]) -> bool:
+        """Whether the object of a piece is as it was sent. Its ETag is the MD5, unless the bucket is encrypted: it is
+        read then, up to PIECE_BYTES."""
+        name = piece.object_name(file.name)
+        stat = stats.get(name)
+        if stat is None or stat.size != piece.size:
+            return False
+        if stat.etag == piece.md5:
+            return True
+        content = self.store.read_range(self.directory + name, 0, piece.size) if piece.size else b""
+        return hashlib.md5(content, usedforsecurity=False).hexdigest() == piece.md5
 
     def fetch(self, file: PublishedFile, target: Path, before: tuple[Piece, ...], *, grows: bool) -> None:
         """Make the local file equal to the published one; `before`: the pieces that it is known to hold.
