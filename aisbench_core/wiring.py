@@ -55,6 +55,7 @@ from aisbench_core.running.budgets.service import Budgets
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_file import require_known_schema
 from aisbench_core.running.ledger_schedules import ScheduleLedger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.ledger_tokens import TokenLedger
@@ -230,6 +231,8 @@ def open_core(settings: Settings | None = None, clock: Clock | None = None, mach
     With a read-only data folder everything can be read, and whatever stores something raises ReadOnlyFolder."""
     settings = settings or load_settings()
     prepare_data_folder(settings)
+    if not settings.has_team_ledger:
+        require_known_schema(settings.ledger_path)
     _log_to_file(settings)
     ledger = Ledger(ledger_location(settings), machine)
     core = Core(

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from aisbench_core.errors import AisbenchError, DamagedLedger, DiskError, disk_error, full_disks_named
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.private_files import is_read_only, make_private_file, make_private_folder, require_writable
-from aisbench_core.running.ledger_schema import migrate
+from aisbench_core.running.ledger_schema import VERSION, migrate
 from aisbench_core.running.stores.leases import FileLeases
 
 BUSY_SECONDS = 30.0
@@ -29,6 +29,9 @@ COPY_POLL_S = 0.01
 TICK_NS = 50_000_000  # several ticks of the coarsest clock that Linux is built with, 100 Hz
 # The low byte of SQLite's extended result codes is the primary code (sqlite.org/rescode.html).
 PRIMARY = 0xFF
+
+# Where an SQLite file has `pragma user_version` (sqlite.org/fileformat.html).
+_MAGIC, _HEADER_BYTES, _USER_VERSION = b"SQLite format 3\0", 100, slice(60, 64)
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -105,6 +108,22 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise kind(
             Message("the ledger {path} cannot be used: {reason}", path=path.name, reason=error), _advice(str(error))
         ) from error
+
+
+def require_known_schema(path: Path) -> None:
+    """Raise AisbenchError if a newer version wrote a ledger, without opening it: its other files may be newer, too."""
+    with suppress(OSError), path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+        found = int.from_bytes(header[_USER_VERSION])
+        if header.startswith(_MAGIC) and found > VERSION:
+            raise AisbenchError(
+                Message(
+                    "the data folder {folder} was written by a newer version: its ledger has schema {found}, and this"
+                    " one knows schemas up to {known}",
+                    folder=path.parent, found=found, known=VERSION,
+                ),
+                Message("update this console, or restore a backup from before"),
+            )  # fmt: skip
 
 
 def copy_database(path: Path, target: Path) -> None:

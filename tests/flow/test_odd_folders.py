@@ -1,15 +1,31 @@
 """A data folder may have any name that DuckDB can open: marks of URLs and patterns in it are letters."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.data_folder import prepare_data_folder
-from aisbench_core.errors import ConfigError
+from aisbench_core.errors import AisbenchError, ConfigError
+from aisbench_core.running.ledger_schema import VERSION
 from aisbench_core.settings import Settings
+from aisbench_core.wiring import open_core
 from tests.flow.following import GOOD, bench_on
 from tests.flow.trouble import assert_completed_once
 from tests.sandbox_process import SandboxProcess
+
+
+def test_an_older_version_names_the_schemas_before_it_reads_anything_else(tmp_path: Path) -> None:
+    assert open_core(Settings(data_dir=tmp_path)).ledger.count() == 0
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as con:
+        con.execute("pragma user_version = 99")
+    profile = tmp_path / "profiles" / "lab.yaml"
+    profile.parent.mkdir()
+    profile.write_text("key_of_a_later_version: 1\n", "utf-8")
+
+    with pytest.raises(AisbenchError, match=rf"its ledger has schema 99, and this one knows schemas up to {VERSION}"):
+        open_core(Settings(data_dir=tmp_path))
 
 
 @pytest.mark.parametrize("name", ["da#ta", "da%20ta", "da*[1]t'a;"])
