@@ -224,6 +224,8 @@ def test_repeats_are_dots_beside_their_median_and_too_much_scatter_is_said(
     (warning,) = [alert.value for alert in app.warning if "scatter" in alert.value]
     assert r"Nodes\: 2" in warning
     assert "CV at most" in warning
+    rows = next(table.value for table in app.dataframe if "Verdict" in table.value).set_index("Row")
+    assert rows.loc["Nodes: 2", "Verdict"].startswith("counts, with warnings")
 
 
 def test_a_series_that_varies_hyperparameters_leads_with_its_fastest_row(

@@ -97,3 +97,18 @@ def test_a_series_with_runs_below_their_target_has_not_improved(bench: SeriesBen
 
     assert (faster.outcome, faster.difference, faster.missed) == (Outcome.NOT_ENOUGH, None, 2)
     assert (back.outcome, back.difference) == (Outcome.NOT_ENOUGH, None)
+
+
+def test_a_row_whose_runs_scatter_counts_with_warnings(bench: SeriesBench, tmp_path: Path) -> None:
+    series = bench.launch(repeats=3)
+    for level in (200.0, 250.0, 310.0):
+        (run,) = bench.admit()
+        bench.end(run, level)
+    env = {"AISBENCH_DATA_DIR": str(tmp_path / "data"), "AISBENCH_PROFILE": "quiet"}
+
+    shown = CliRunner().invoke(main, ["series", "show", series.series_id], env=env)
+
+    [row] = bench.look(series).rows
+    assert row.summary
+    assert row.summary.cv == pytest.approx(0.217, abs=0.01)
+    assert "counts, with warnings" in shown.stdout

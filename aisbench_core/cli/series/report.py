@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from aisbench_core.model.search import Values
     from aisbench_core.series.comparing import RowPair, SeriesComparison
     from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow
+    from aisbench_core.warehouse.values import SeriesEvaluation
 
 
 def matrix_json(matrix: "Matrix") -> dict[str, object]:
@@ -164,12 +165,16 @@ def _statistics(matrix: "Matrix") -> str:
         ),
         ">olympic mean": lambda row: formats.number(row.summary.olympic_mean if row.summary else None),
         "unit": lambda row: row.unit,
-        "verdict": lambda row: (
-            "" if row.evaluation is None else "counts" if row.evaluation.counts else "does not count"
-        ),
+        "verdict": lambda row: _describe_counting(row.evaluation) if row.evaluation else "",
         "target": lambda row: f"{row.missed} of {len(row.counted)} missed" if row.missed else "",
     }
     return display.table_of(matrix.rows, columns)
+
+
+def _describe_counting(evaluation: "SeriesEvaluation") -> str:
+    if not evaluation.counts:
+        return "does not count"
+    return "counts, with warnings" if any(check.level == "warn" for check in evaluation.checks) else "counts"
 
 
 def used_hours(matrix: "Matrix") -> str:

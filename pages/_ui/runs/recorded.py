@@ -9,7 +9,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, clipped, duration, nodes_and_cards, number, percent
 from aisbench_core.model import JobDetails, Origin, RunRecord, TrainResultInfo
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.annotations import show_annotations
 from pages._ui.runs.cleaning import show_removals
@@ -21,7 +21,7 @@ from pages._ui.runs.system_form import show_system
 from pages._ui.runs.target import show_target, target_badge
 from pages._ui.runs.validity import badge, show_verdict_of
 from pages._ui.shell import navigation
-from pages._ui.shell.core import core
+from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain, show_sentence
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import when, whole_name
@@ -102,9 +102,17 @@ def show_details(row: RunRow) -> None:
 
 
 def board_selection(row: RunRow) -> dict[str, str]:
-    """The parameters of a leaderboard that has a row for the run, whether or not it is valid."""
-    selection = {"region": region_key(row), "show": "runs"}
-    return selection if row.validity.counts else selection | {"invalid": "1"}
+    """The parameters of a leaderboard that has a row for the run, whether or not it is valid, and however many others
+    there are: the run alone, unless it is among the newest."""
+    is_counted = row.validity.counts
+    newest = BoardQuery(row.region, rehearsal=row.rehearsal, include_invalid=not is_counted, sort="created_at")
+    is_on_first_page = any(one.run_id == row.run_id for one in cached(core().warehouse.runs, newest).rows)
+    return {
+        "region": region_key(row),
+        "show": "runs",
+        **({} if is_counted else {"invalid": "1"}),
+        **({} if is_on_first_page else {"q": row.run_id}),
+    }
 
 
 def _facts(row: RunRow, record: RunRecord | None) -> Iterable[tuple[str, str]]:
