@@ -16,8 +16,8 @@ BYTES = 5 * 1024 * 1024
 OLDER_FILES = 3
 CONTINUED = "    "
 
-# Whatever ends a line for some reader, and what a terminal would obey.
-_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+# Whatever ends a line for some reader, what a terminal would obey, and bytes of names that are not UTF-8.
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class ConsoleLogFormatter(logging.Formatter):

@@ -28,7 +28,9 @@ def logged(folder: Path, message: str, *values: object, failed: Exception | None
     return (folder / "console.log").read_text("utf-8")
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x1b[2K", "\x85", "\u2028", "\u2029", "\0"])
+@pytest.mark.parametrize(
+    "end", ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x1b[2K", "\x85", "\u2028", "\u2029", "\0", "\udcff"]
+)
 def test_a_value_forges_no_entry_and_obeys_no_terminal(tmp_path: Path, end: str) -> None:
     forged = f"ann{end}2026-11-25T09:30:00.000Z INFO aisbench_core.changes: admin (cli): delete everything"
 
