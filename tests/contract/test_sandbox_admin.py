@@ -72,7 +72,9 @@ def test_an_obs_fault_is_written_as_obs_writes_it(client: TrainingClient, sandbo
 
 
 def test_a_fault_may_have_any_body(client: TrainingClient, sandbox: SandboxProcess) -> None:
-    sandbox.faults({"service": "modelarts", "status": 502, "body": "<html>bad gateway</html>"})
+    sandbox.faults(
+        {"service": "modelarts", "path": "training-job-searches", "status": 502, "body": "<html>bad gateway</html>"}
+    )
 
     with pytest.raises(ServerResponseException) as refused:
         count_jobs(client)
