@@ -74,3 +74,11 @@ def test_data_that_cannot_be_listed_is_unknown_and_does_not_hinder_the_launch(
     assert recorded.not_known == "data"
     [warning] = [event for event in bench.core.ledger.events(run.run_id) if event.level is Level.WARNING]
     assert warning.message.startswith("data of input data_url is unknown:")
+
+
+def test_the_events_of_a_run_say_what_was_read(bench: Bench) -> None:
+    run = bench.follow(bench.launch(reading(bench, "data", train=b"one")))
+
+    messages = [event.message for event in bench.core.ledger.events(run.run_id)]
+
+    assert any(message.startswith("data of input data_url: 1 objects, 3 B, ") for message in messages)

@@ -117,7 +117,8 @@ def _contents(run: RunRow, speed: Mapping[str, object]) -> dict[str, object]:
     digest = {"image_digest": found.digest} if found.digest else {}
     code = {"algorithm_sha256": found.code.sha256} if found.code and found.code.sha256 else {}
     files = {f"parameters.{name}": f"{speed[name]} (sha256:{sha256})" for name, sha256 in found.file_hashes.items()}
-    return {**digest, **code, **files}
+    inputs = {f"inputs.{name}.sha256": sha256 for name, sha256 in found.input_hashes.items()}
+    return {**digest, **code, **files, **inputs}
 
 
 def _fields(configurations: Sequence[dict[str, object]]) -> tuple[FieldValues, ...]:
@@ -141,7 +142,11 @@ def _comparability(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: Store
         named = tuple(dict.fromkeys((*named, *base.unknowns, *run.unknowns)))
     speeds = (resolved_speed(one.speed_parameters, row.resolved) for row, one in ((base, base_spec), (run, spec)))
     reasons = _decisive(base, run, unknown) + _different_speed(*speeds)
-    reasons += _different_fields(base, base_spec, run, spec)
+    different = _different_fields(base, base_spec, run, spec)
+    inputs = _undecided_inputs(base, base_spec, run, spec, different)
+    if inputs and not (base.dataset_sha256 and run.dataset_sha256):
+        named = tuple(dict.fromkeys((*named, "data")))
+    reasons += tuple(name for name in different if name not in inputs)
     if reasons:
         return RunComparability(run.run_id, Comparability.NOT_COMPARABLE, reasons, unknown=named)
     if "cards_per_node" not in unknown and base.cards_per_node != run.cards_per_node:
@@ -181,16 +186,42 @@ def _different_speed(base: Speed, other: Speed) -> tuple[str, ...]:
     return tuple(f"parameters.{name}" for name in names if _differs((base.get(name), other.get(name))))
 
 
-def _different_fields(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: StoredSpec) -> tuple[str, ...]:
+def _different_fields(
+    base: RunRow, base_spec: StoredSpec, run: RunRow, spec: StoredSpec
+) -> Mapping[str, tuple[object, object]]:
     """The fields of the spec that decide speed and differ; of an imported run only those that its source states."""
     before, after = resolved_fields(base_spec.spec, base.resolved), resolved_fields(spec.spec, run.resolved)
     stated = [one.spec for row, one in ((base, base_spec), (run, spec)) if row.origin is Origin.IMPORTED]
-    names = dict.fromkeys([*before, *after])
-    return tuple(
-        name
-        for name in names
-        if _differs((before.get(name), after.get(name))) and all(name.partition(".")[0] in known for known in stated)
-    )
+    both = {name: (before.get(name), after.get(name)) for name in [*before, *after]}
+    return {
+        name: values
+        for name, values in both.items()
+        if _differs(values) and all(name.partition(".")[0] in known for known in stated)
+    }
+
+
+def _undecided_inputs(
+    base: RunRow,
+    base_spec: StoredSpec,
+    run: RunRow,
+    spec: StoredSpec,
+    different: Mapping[str, tuple[object, object]],
+) -> Collection[str]:
+    """The inputs whose path or hash says nothing about whether the runs read the same data.
+
+    Of a single input, what both jobs reported decides. A path is never compared with the hash of a list."""
+    inputs = [name for name in different if name.startswith("inputs.") and name.count(".") == 1]
+    if base.dataset_sha256 and run.dataset_sha256 and all(len(_inputs(one)) <= 1 for one in (base_spec, spec)):
+        return inputs
+    return [name for name in inputs if [_is_hash(value) for value in different[name]] in ([True, False], [False, True])]
+
+
+def _inputs(stored: StoredSpec) -> Sequence[object]:
+    return [channel for channel in stored.spec.get("inputs", ()) if channel.get("path")]
+
+
+def _is_hash(value: object) -> bool:
+    return str(value).startswith("sha256:")
 
 
 # --- metrics ----------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from aisbench_core.warehouse.answers.group_statistics import current
 from aisbench_core.warehouse.records.fingerprint import resolved_fields, resolved_speed
 from aisbench_core.warehouse.store import Store
 
+_OF_RUN = "runs.spec, runs.speed_parameters, runs.resolved"
+
 Properties = Mapping[str, object]
 """What a fingerprint stands for, by name; without parameters where those of an imported result are unknown."""
 
@@ -46,8 +48,7 @@ def _families(
             where region = ? and rehearsal = ? and fingerprint in (select unnest(?::VARCHAR[])) group by all),
         several as (
             from configurations qualify count(*) over (partition by workload, model) > 1)
-        select several.workload, several.model, several.fingerprint, runs.spec, runs.speed_parameters,
-            runs.resolved,
+        select several.workload, several.model, several.fingerprint, {_OF_RUN},
             {", ".join(f"several.{name}" for name in _COLUMNS)}
         from several join (from runs where rowid in (
             select rowid from runs where run_id in (select run_id from several))) as runs using (run_id)

@@ -21,17 +21,8 @@ CHUNK = 20_000
 _NEEDED = (
     *FINGERPRINTED,
     *GROUP_KEYS,
-    *(
-        "run_id",
-        "spec",
-        "speed_parameters",
-        "engine_version",
-        "spec_sha256",
-        "source",
-        "imported_at",
-        "resolved",
-        "not_known",
-    ),
+    *("run_id", "spec", "speed_parameters", "resolved", "not_known"),
+    *("engine_version", "spec_sha256", "source", "imported_at"),
 )
 
 _OF_TREND = tuple(field.name for field in fields(Trend) if field.name != "fingerprint")

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING
-from aisbench_core.model import Resolved, Run
+from aisbench_core.formats import MISSING, size
+from aisbench_core.model import Resolved, ResolvedContent, Run
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.tables import show_table
@@ -42,5 +42,14 @@ def _sent(run: Run, found: Resolved) -> Iterable[tuple[str, str, str]]:
     yield t("run.software"), t.field("boot_file"), spec.boot_file
     for channel in spec.inputs:
         yield t("run.input"), channel.name, channel.path
+        if data := found.inputs.get(channel.name):
+            yield t("run.input"), t("run.data_of", name=channel.name), _data(data)
     for channel in spec.outputs:
         yield t("run.output"), channel.name, channel.path
+
+
+def _data(found: ResolvedContent) -> str:
+    """How much there was of an input, and its hash; or why that is not known."""
+    if not found.sha256:
+        return t.message(found.why_unknown)
+    return t("run.data_listed", count=f"{found.objects:,}", size=size(found.size), sha256=found.sha256)

@@ -1,0 +1,42 @@
+"""What data a run reads, on its pages: while its inputs are listed, and afterwards."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from aisbench_core.model import Event, Level, Progress, RunState
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.wiring import utc_now
+from tests import records as a
+from tests.console.conftest import OpenPage
+from tests.console.seeds import ACTIVE_RUN, DONE_RUN
+
+LISTED = '{"inputs": {"data_url": {"sha256": "cafe", "objects": 1281167, "size": 147897477120}}}'
+UNKNOWN = '{"inputs": {"data_url": {"reason": "it has more than 2,000,000 objects"}}}'
+
+
+def test_a_launch_that_lists_its_inputs_says_how_far_it_is(open_page: OpenPage, used: Path) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    ledger.set_progress(Progress(ACTIVE_RUN, RunState.UPLOADING, 12_000, 0, "objects", utc_now()))
+
+    bars = [bar.text for bar in open_page("runs").progress]
+
+    assert "Uploading · 12,000 objects so far · stage 2 of 6" in bars
+
+
+def test_a_run_shows_how_much_data_it_read_or_why_that_is_unknown(open_page: OpenPage, used: Path) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    run = ledger.get(DONE_RUN)
+    spec = run.spec.model_validate(
+        {**run.spec.model_dump(), "inputs": [{"name": "data_url", "path": "/data/imagenet/"}]}
+    )
+    values = []
+    for run_id, resolved in (("listed", LISTED), ("unlisted", UNKNOWN)):
+        launched = Event(run_id, a.T0, "console", Level.INFO, "launched", "ann")
+        ledger.add(replace(run, run_id=run_id, spec=spec), launched)
+        folder = used / "runs" / run_id
+        folder.mkdir(parents=True)
+        (folder / "resolved.json").write_text(resolved, "utf-8")
+        (sent,) = [table.value for table in open_page("live", run=run_id).dataframe if "Kind" in table.value.columns]
+        values.append(dict(zip(sent["Field"], sent["Value"], strict=True))["Data of data_url"])
+
+    assert values == ["1,281,167 objects, 137.7 GiB, SHA-256 cafe", "it has more than 2,000,000 objects"]

@@ -1,0 +1,93 @@
+"""Whether two runs read the same data, by what was listed and what jobs reported: rows, scaling and comparisons."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.model import Resolved, RunRecord, RunState, resolved_of
+from aisbench_core.warehouse import BoardQuery, Comparability, Warehouse
+from tests import records as a
+
+
+def read(run_id: str, listed: str = "", reported: str = "", path: str = "/data/all/", **changes: object) -> RunRecord:
+    """A run that read an input whose objects gave this hash, and whose job reported that one."""
+    inputs = [{"name": "data_url", "path": path}]
+    record = a.record(run_id, inputs=inputs, **changes)  # type: ignore[arg-type]  # of the spec
+    if record.result and reported:
+        record = replace(record, result=replace(record.result, dataset_sha256=reported))
+    return replace(record, resolved=resolution(listed) if listed else None)
+
+
+def resolution(sha256: str) -> Resolved:
+    return resolved_of(f'{{"inputs":{{"data_url":{{"sha256":"{sha256}","objects":2,"size":9}}}}}}')
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(tmp_path / "warehouse.duckdb")
+
+
+def test_equal_objects_at_two_paths_are_one_row_and_comparable(warehouse: Warehouse) -> None:
+    warehouse.record_many([read("here", "aa"), read("there", "aa", path="/copy/")])
+
+    [row] = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
+    comparison = warehouse.compare(["here", "there"])
+
+    assert (row.runs, row.rank, row.not_known) == (2, "1", "")
+    assert (comparison.verdict, comparison.unknown) == (Comparability.COMPARABLE, ())
+
+
+def test_other_objects_at_the_same_path_are_another_row_and_not_comparable(warehouse: Warehouse) -> None:
+    warehouse.record_many([read("before", "aa"), read("after", "bb")])
+
+    comparison = warehouse.compare(["before", "after"])
+
+    assert [row.rank for row in warehouse.leaderboard(BoardQuery("cn-north-9")).rows] == ["1", "1"]
+    assert (comparison.verdict, comparison.reasons) == (Comparability.NOT_COMPARABLE, ("inputs.data_url",))
+
+
+def test_hashes_that_both_jobs_reported_decide_before_lists_and_paths(warehouse: Warehouse) -> None:
+    warehouse.record_many(
+        [
+            read("plain", "aa", reported="d1"),
+            read("with a readme", "bb", reported="d1"),
+            read("older", reported="d1", path="/old/"),
+            read("other", "aa", reported="d2"),
+        ]
+    )
+
+    for same in ("with a readme", "older"):
+        comparison = warehouse.compare(["plain", same])
+        assert (comparison.verdict, comparison.unknown) == (Comparability.COMPARABLE, ())
+    assert warehouse.compare(["plain", "other"]).reasons == ("dataset_sha256",)
+
+
+@pytest.mark.parametrize("reported", ["", "d1"])
+def test_of_hashes_of_two_kinds_it_is_unknown_whether_the_data_is_the_same(reported: str, warehouse: Warehouse) -> None:
+    warehouse.record_many([read("listed", "aa"), read("not listed", reported=reported)])
+
+    comparison = warehouse.compare(["listed", "not listed"])
+
+    assert comparison.verdict is Comparability.COMPARABLE
+    assert comparison.unknown == ("data",)
+    assert len(warehouse.leaderboard(BoardQuery("cn-north-9")).rows) == 2
+
+
+def test_listed_runs_are_bases_of_scaling(warehouse: Warehouse) -> None:
+    warehouse.record_many([read("one", "aa"), read("two", "aa", path="/copy/", node_count=2)])
+
+    curve = warehouse.scaling_of("one")
+
+    assert [point.node_count for point in curve.points] == [1, 2]
+    assert curve.left_out == ()
+
+
+def test_an_attempt_that_failed_early_counts_in_the_row_with_the_same_list(warehouse: Warehouse) -> None:
+    early = read("early", "aa", state=RunState.FAILED, with_result=False)
+    tenth = read("a tenth", "bb", path="/tenth/", state=RunState.FAILED, with_result=False)
+    warehouse.record_many([read("whole", "aa", reported="d1"), early, tenth])
+
+    rows = warehouse.leaderboard(BoardQuery("cn-north-9", include_invalid=True)).rows
+
+    assert sorted((row.runs, row.incomplete) for row in rows) == [(0, 1), (1, 1)]
