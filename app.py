@@ -34,7 +34,7 @@ from aisbench_core.web.tls import require_tls
 from aisbench_core.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
 from pages._ui.shell import preloading  # noqa: F401  # before anybody is served
-from pages._ui.shell.core import person_of, shared_core, tensorboards
+from pages._ui.shell.core import person_of, served_settings, shared_core, tensorboards
 from pages._ui.shell.errors import show_script_error
 
 
@@ -105,7 +105,8 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     require_tls(load_settings(), certificate)
     scheme = "https" if certificate else "http"
     print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
-    following = open_core().following.in_background() if load_settings().console_follows else nullcontext()
+    settings = served_settings()
+    following = open_core(settings).following.in_background() if settings.console_follows else nullcontext()
     with private_umask():
         share_new_files(load_settings().data_dir)
         with following, closing(uploads()), closing(tensorboards()):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.messages import Message
@@ -108,3 +109,15 @@ def test_a_damaged_file_of_channels_is_named_without_its_content(open_page: Open
     assert "notifications.yaml" in texts(app)
     assert "tok-en" not in texts(app)
     assert not app.exception
+
+
+def test_links_in_messages_name_the_port_that_the_console_is_served_on(open_page: OpenPage, hook: Hook) -> None:
+    before = config.get_option("server.port")
+    config.set_option("server.port", 9123)
+    try:
+        app = added(open_page, hook.url)
+        newest(app.button, "test-lab").click().run()
+    finally:
+        config.set_option("server.port", before)
+
+    assert hook.events()[0]["url"] == "http://127.0.0.1:9123/notifications"

@@ -17,6 +17,7 @@ from aisbench_core.accounts.people import Person
 from aisbench_core.accounts.sessions import Session
 from aisbench_core.errors import SignedOut
 from aisbench_core.model import Actor, WayIn, local_actor
+from aisbench_core.settings import Settings, load_settings
 from aisbench_core.summaries.tensorboards import TensorBoards
 from aisbench_core.warehouse.values import BoardQuery
 from aisbench_core.web.oidc.session_cookie import session_id_in
@@ -45,7 +46,13 @@ _BORROWED: ContextVar[Callable[[], Session] | None] = ContextVar("session of a p
 @st.cache_resource(show_spinner=False)
 def shared_core() -> Core:
     """The core itself; pages use `core`, which asks who they are."""
-    return open_core()
+    return open_core(served_settings())
+
+
+def served_settings() -> Settings:
+    """The settings, with the port and certificate that Streamlit was started with: links in messages name them."""
+    served = {"port": st.get_option("server.port"), "tls_certificate": st.get_option("server.sslCertFile")}
+    return load_settings().model_copy(update={name: value for name, value in served.items() if value})
 
 
 def core() -> Core:
