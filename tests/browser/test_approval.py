@@ -20,7 +20,7 @@ from tests.browser.visit import OpenWindow, Visit
 from tests.sandbox_process import SandboxProcess
 
 DONE_MS = 90_000
-GROUPS = {"eve": "perf", "lena": "leads", "root": "admins"}
+GROUPS = {"eve": "perf", "lena": "leads", "boss": "admins"}
 
 
 @pytest.fixture(scope="module")
@@ -90,17 +90,17 @@ def test_an_engineer_asks_for_money_a_lead_approves_and_the_job_runs(
 def test_an_admin_sets_a_budget_and_everybody_sees_what_is_left(
     console: ConsoleProcess, proxy: ReverseProxy, window: OpenWindow
 ) -> None:
-    root = enter(window, proxy, console, "root")
-    root.open("/spending")
-    root.page.get_by_role("button", name="Set a budget").click()
-    root.page.get_by_role("textbox", name="Amount").fill("250")
-    root.page.get_by_label("Currency").fill("EUR")
-    root.page.get_by_role("button", name="Save").click()
-    expect(root.page.get_by_text("The budget is saved.")).to_be_visible()
+    boss = enter(window, proxy, console, "boss")
+    boss.open("/spending")
+    boss.page.get_by_role("button", name="Set a budget").click()
+    boss.page.get_by_role("textbox", name="Amount").fill("250")
+    boss.page.get_by_label("Currency").fill("EUR")
+    boss.page.get_by_role("button", name="Save").click()
+    expect(boss.page.get_by_text("The budget is saved.")).to_be_visible()
 
     lena = enter(window, proxy, console, "lena")
     lena.open("/spending")
 
     expect(lena.page.get_by_text("of 250.00 EUR").first).to_be_visible()
     expect(lena.page.get_by_role("button", name="Set a budget")).to_be_disabled()
-    assert (root.troubles(), lena.troubles()) == ([], [])
+    assert (boss.troubles(), lena.troubles()) == ([], [])
