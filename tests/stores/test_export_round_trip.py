@@ -236,3 +236,17 @@ def test_what_was_resolved_at_the_launch_comes_along(tmp_path: Path) -> None:
     assert after
     assert (after.resolved, after.fingerprint, after.not_known) == (resolved.text, before.fingerprint, "")
     assert ours.warehouse.check([]).damages == ()
+
+
+def test_a_configuration_file_that_came_along_without_its_parameter_is_no_error(tmp_path: Path) -> None:
+    theirs, ours = Console(tmp_path / "theirs"), Console(tmp_path / "ours")
+    resolved = Resolved(files={"config_path": ResolvedContent("cafe" * 16, size=9)})
+    configured = a.record("configured", speed_parameters={"config_path": "obs://bucket/large.yaml"})
+    theirs.warehouse.record_many([replace(configured, resolved=resolved), a.record("plain")])
+
+    ours.take(theirs.exported())
+
+    differing = {field.field: field.values for field in ours.warehouse.compare(["configured", "plain"]).differences}
+    assert [name for name in differing if name.startswith("parameters.")] == []
+    told = theirs.warehouse.compare(["configured", "plain"]).differences
+    assert f"obs://bucket/large.yaml (sha256:{'cafe' * 16})" in [field.values[0] for field in told]

@@ -1,26 +1,29 @@
 """Whether two runs read the same data, by what was listed and what jobs reported: rows, scaling and comparisons."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from aisbench_core.model import Resolved, RunRecord, RunState, resolved_of
+from aisbench_core.model import Resolved, ResolvedContent, RunRecord, RunState
 from aisbench_core.warehouse import BoardQuery, Comparability, Warehouse
 from tests import records as a
 
 
 def read(run_id: str, listed: str = "", reported: str = "", path: str = "/data/all/", **changes: object) -> RunRecord:
     """A run that read an input whose objects gave this hash, and whose job reported that one."""
-    inputs = [{"name": "data_url", "path": path}]
-    record = a.record(run_id, inputs=inputs, **changes)  # type: ignore[arg-type]  # of the spec
+    return read_all(run_id, {"data_url": (path, listed)}, reported, **changes)
+
+
+def read_all(run_id: str, inputs: Mapping[str, tuple[str, str]], reported: str = "", **changes: object) -> RunRecord:
+    """A run that read these inputs, each with its path and the hash of its list, which is empty if it has none."""
+    channels = [{"name": name, "path": path} for name, (path, _) in inputs.items()]
+    record = a.record(run_id, inputs=channels, **changes)  # type: ignore[arg-type]  # of the spec
     if record.result and reported:
         record = replace(record, result=replace(record.result, dataset_sha256=reported))
-    return replace(record, resolved=resolution(listed) if listed else None)
-
-
-def resolution(sha256: str) -> Resolved:
-    return resolved_of(f'{{"inputs":{{"data_url":{{"sha256":"{sha256}","objects":2,"size":9}}}}}}')
+    known = {name: ResolvedContent(listed, 2, 9) for name, (_, listed) in inputs.items() if listed}
+    return replace(record, resolved=Resolved(known) if known else None)
 
 
 @pytest.fixture
@@ -72,6 +75,44 @@ def test_of_hashes_of_two_kinds_it_is_unknown_whether_the_data_is_the_same(repor
     assert comparison.verdict is Comparability.COMPARABLE
     assert comparison.unknown == ("data",)
     assert len(warehouse.leaderboard(BoardQuery("cn-north-9")).rows) == 2
+
+
+DATA = {"data_url": ("/data/all/", "aa")}
+
+
+@pytest.mark.parametrize("listed", ["", "cc"])
+@pytest.mark.parametrize("reported", ["", "d1"])
+def test_an_input_that_only_one_run_has_is_a_difference(reported: str, listed: str, warehouse: Warehouse) -> None:
+    more = {**DATA, "ckpt": ("/ckpt/", listed)}
+    warehouse.record_many([read_all("without", DATA, reported), read_all("with", more, reported)])
+
+    comparison = warehouse.compare(["without", "with"])
+
+    assert (comparison.verdict, comparison.reasons) == (Comparability.NOT_COMPARABLE, ("inputs.ckpt",))
+
+
+def test_the_hash_that_jobs_reported_says_nothing_of_further_inputs(warehouse: Warehouse) -> None:
+    listed, unlisted = ({**DATA, "ckpt": ("/ckpt/", sha256)} for sha256 in ("cc", ""))
+    warehouse.record_many([read_all("listed", listed, "d1"), read_all("unlisted", unlisted, "d1")])
+
+    comparison = warehouse.compare(["listed", "unlisted"])
+
+    assert (comparison.verdict, comparison.unknown) == (Comparability.COMPARABLE, ("data",))
+    assert [run.not_known for run in comparison.runs] == ["", "data"]
+
+
+def test_the_hash_that_a_job_reported_does_not_cover_an_input_and_a_volume(warehouse: Warehouse) -> None:
+    share = [{"server_path": "10.0.0.1:/", "local_path": "/mnt/share"}]
+    records = [read("input", reported="d1"), read("both", reported="d1", volumes=share), read("listed", "aa", "d1")]
+    records.append(read_all("volume", {}, "d1", volumes=share))
+    warehouse.record_many(records)
+
+    runs = {record.run.run_id: warehouse.run(record.run.run_id) for record in records}
+
+    assert {run_id: run.not_known for run_id, run in runs.items() if run} == {
+        "input": "", "both": "data", "listed": "", "volume": "",
+    }  # fmt: skip
+    assert warehouse.check(records).damages == ()
 
 
 def test_listed_runs_are_bases_of_scaling(warehouse: Warehouse) -> None:

@@ -22,7 +22,7 @@ from aisbench_core.warehouse.answers.compared import (
 )
 from aisbench_core.warehouse.answers.peers import medians, peers
 from aisbench_core.warehouse.answers.servers import servers
-from aisbench_core.warehouse.records.fingerprint import resolved_fields, resolved_speed
+from aisbench_core.warehouse.records.fingerprint import reads_one_source, resolved_fields, resolved_speed
 from aisbench_core.warehouse.records.runs import StoredSpec, by_ids, rank_results, specs_of
 from aisbench_core.warehouse.values import RunRow
 
@@ -116,7 +116,11 @@ def _contents(run: RunRow, speed: Mapping[str, object]) -> dict[str, object]:
     found = resolved_of(run.resolved)
     digest = {"image_digest": found.digest} if found.digest else {}
     code = {"algorithm_sha256": found.code.sha256} if found.code and found.code.sha256 else {}
-    files = {f"parameters.{name}": f"{speed[name]} (sha256:{sha256})" for name, sha256 in found.file_hashes.items()}
+    files = {
+        f"parameters.{name}": f"{speed[name]} (sha256:{sha256})"
+        for name, sha256 in found.file_hashes.items()
+        if name in speed  # of an imported run they are unknown
+    }
     inputs = {f"inputs.{name}.sha256": sha256 for name, sha256 in found.input_hashes.items()}
     return {**digest, **code, **files, **inputs}
 
@@ -140,11 +144,13 @@ def _comparability(base: RunRow, base_spec: StoredSpec, run: RunRow, spec: Store
     named = tuple(name for name in _MAY_BE_UNKNOWN if name in unknown and run.run_id != base.run_id)
     if run.run_id != base.run_id:
         named = tuple(dict.fromkeys((*named, *base.unknowns, *run.unknowns)))
-    speeds = (resolved_speed(one.speed_parameters, row.resolved) for row, one in ((base, base_spec), (run, spec)))
+    pairs = ((base, base_spec), (run, spec))
+    speeds = (resolved_speed(one.speed_parameters, row.resolved) for row, one in pairs)
     reasons = _decisive(base, run, unknown) + _different_speed(*speeds)
     different = _different_fields(base, base_spec, run, spec)
-    inputs = _undecided_inputs(base, base_spec, run, spec, different)
-    if inputs and not (base.dataset_sha256 and run.dataset_sha256):
+    is_reported = all(row.dataset_sha256 and reads_one_source(one.spec) for row, one in pairs)
+    inputs = _undecided_inputs(different, is_reported=is_reported)
+    if inputs and not is_reported:
         named = tuple(dict.fromkeys((*named, "data")))
     reasons += tuple(name for name in different if name not in inputs)
     if reasons:
@@ -200,24 +206,17 @@ def _different_fields(
     }
 
 
-def _undecided_inputs(
-    base: RunRow,
-    base_spec: StoredSpec,
-    run: RunRow,
-    spec: StoredSpec,
-    different: Mapping[str, tuple[object, object]],
-) -> Collection[str]:
+def _undecided_inputs(different: Mapping[str, tuple[object, object]], *, is_reported: bool) -> Collection[str]:
     """The inputs whose path or hash says nothing about whether the runs read the same data.
 
-    Of a single input, what both jobs reported decides. A path is never compared with the hash of a list."""
+    `is_reported`: both jobs reported the hash of their only input, which decides. A path is never compared with the
+    hash of a list; an input that only one of the runs has is a difference."""
     inputs = [name for name in different if name.startswith("inputs.") and name.count(".") == 1]
-    if base.dataset_sha256 and run.dataset_sha256 and all(len(_inputs(one)) <= 1 for one in (base_spec, spec)):
-        return inputs
-    return [name for name in inputs if [_is_hash(value) for value in different[name]] in ([True, False], [False, True])]
+    return inputs if is_reported else [name for name in inputs if _are_of_two_kinds(*different[name])]
 
 
-def _inputs(stored: StoredSpec) -> Sequence[object]:
-    return [channel for channel in stored.spec.get("inputs", ()) if channel.get("path")]
+def _are_of_two_kinds(before: object, after: object) -> bool:
+    return bool(before and after) and _is_hash(before) != _is_hash(after)
 
 
 def _is_hash(value: object) -> bool:

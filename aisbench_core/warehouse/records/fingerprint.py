@@ -102,8 +102,9 @@ def not_known(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> str:
     """What can decide speed and is not known of a run, separated by `;`: runs that look alike may differ in it.
 
     `image`: a tag names it, which can be moved, and its digest was not found out. `code`: of an algorithm, and was not
-    listed. `data`: the job reported no hash, and not all inputs were listed. `parameters`: of an imported result.
-    `parameters.<name>`: names a file outside of the code, whose content nobody read."""
+    listed. `data`: not all inputs were listed, and the job reported no hash or read several inputs and volumes.
+    `parameters`: of an imported result. `parameters.<name>`: names a file outside of the code, whose content nobody
+    read."""
     return AND.join(_unknowns(cells, spec, speed))
 
 
@@ -112,18 +113,25 @@ def _unknowns(cells: Cells, spec: Mapping[str, Any], speed: Speed) -> list[str]:
         unknown = [] if speed is not None or "parameters" in spec else ["parameters"]
         return unknown if cells["dataset_sha256"] or cells["synthetic_data"] else [*unknown, "data"]
     found = resolved_of(cells["resolved"])
-    is_unread = _reads_unknown_data(spec, cells) and not cells["dataset_sha256"] and not cells["synthetic_data"]
     files = [name for name, value in (speed or {}).items() if _is_unread_file(name, value, spec, found)]
     return [
         *(["image"] if _is_movable(spec, found) else []),
         *(["code"] if spec.get("algorithm") and not (found.code and found.code.sha256) else []),
-        *(["data"] if is_unread else []),
+        *(["data"] if _reads_unknown_data(spec, cells) else []),
         *(f"parameters.{one}" for one in files),
     ]
 
 
+def reads_one_source(spec: Mapping[str, Any]) -> bool:
+    """Whether the hash that its job reported covers all data that it read: of several inputs and volumes it may be of
+    one only."""
+    return sum(bool(channel.get("path")) for channel in spec.get("inputs", ())) + len(spec.get("volumes", ())) <= 1
+
+
 def _reads_unknown_data(spec: Mapping[str, Any], cells: Cells) -> bool:
     """Whether it reads a share, which nobody lists, or an input whose objects were not listed."""
+    if cells["synthetic_data"] or (cells["dataset_sha256"] and reads_one_source(spec)):
+        return False
     listed = resolved_of(cells["resolved"]).input_hashes
     inputs = (channel["name"] for channel in spec.get("inputs", ()) if channel.get("path"))
     return bool(spec.get("volumes")) or any(name not in listed for name in inputs)
