@@ -14,6 +14,6 @@ def alert_of(run: Run, details: JobDetails, watch: Watch | None) -> JobAlert | N
     if watch.stalled_at is not None:
         return JobAlert(AlertKind.STALLED, watch.current.since, is_measured=watch.is_measured)
     is_restarting = alert is not None and alert.kind is AlertKind.RESTARTING  # that is why it is quiet
-    if watch.current.is_unusual and not is_restarting:
+    if watch.is_unusual and not is_restarting:
         return JobAlert(AlertKind.QUIET, watch.current.since, is_measured=watch.is_measured)
     return alert

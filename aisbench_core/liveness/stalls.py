@@ -32,8 +32,9 @@ LIST_SECONDS, LIST_AGAIN = 120.0, timedelta(minutes=20)
 
 SAVE_SECONDS = 60.0  # what a kill of the follower loses of a pause at most, and how old what pages show may be
 
-# A pause of so many seconds deserves a look before it is a stall, if it is so many times the longest one before, or if
-# none was ever as long and it is so many times the typical one: after a long compilation its length says nothing.
+# A pause of so many seconds deserves a look before it is a stall, if none was ever as long, in this run and in earlier
+# ones, and it is so many times the longest one of the run before, or so many times the typical one: after a long
+# compilation its length says nothing.
 ATTENTION_SECONDS, LONGEST_RATIO, TYPICAL_RATIO = 120.0, 3.0, 20.0
 
 # The typical pause is the median of the newest ones; fewer than that tell nothing.
@@ -89,15 +90,6 @@ class Quiet:
         """The median of the newest pauses; None while there are too few."""
         return median(self.recent) if len(self.recent) >= FEWEST_PAUSES else None
 
-    @property
-    def is_unusual(self) -> bool:
-        """Whether this pause is far longer than those before."""
-        longest, typical = self.longest_s, self.typical_s
-        if longest is None or self.seconds < ATTENTION_SECONDS:
-            return False
-        is_untypical = typical is not None and self.seconds >= TYPICAL_RATIO * typical
-        return self.seconds >= LONGEST_RATIO * longest or (is_untypical and self.seconds > longest)
-
     def alive(self, at: datetime, age: float, started_at: datetime) -> "Quiet":
         """There was a sign of life `age` seconds before `at`, in a pause that ended then."""
         in_start = self.since - started_at < START
@@ -112,8 +104,8 @@ class Watch:
     """What is known of a running job. `silent` counts logs and objects only, `quiet` cards that compute as well.
 
     `stalled_at`: when it was found to be stalled; None while it goes on. `limit_s`: the seconds of a pause after which
-    it will be; None in watches of earlier versions. `slow_cards`: node and card of those that
-    people were told of."""
+    it will be; None in watches of earlier versions. `learnt_s`: the longest such pause of earlier runs; 0 if there is
+    none. `slow_cards`: node and card of those that people were told of."""
 
     started_at: datetime
     attempt: int
@@ -128,6 +120,7 @@ class Watch:
     stalled_at: datetime | None = None
     slow_cards: tuple[tuple[int, int], ...] = ()
     limit_s: float | None = None
+    learnt_s: float = 0.0
 
     @property
     def is_measured(self) -> bool:
@@ -138,6 +131,21 @@ class Watch:
     def current(self) -> Quiet:
         """The pause that counts: without measurements cards may compute unseen."""
         return self.quiet if self.is_measured else self.silent
+
+    @property
+    def is_in_start(self) -> bool:
+        """Whether the pause began while the job started."""
+        return self.current.since - self.started_at < START
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether the pause is far longer than those before, in this run and in earlier ones."""
+        now, longest, typical = self.current.seconds, self.current.longest_s, self.current.typical_s
+        if longest is None or now < ATTENTION_SECONDS or now <= max(longest, self.learnt_s):
+            return False
+        if typical is None and self.is_in_start:  # a banner before a compilation says nothing of its length
+            return False
+        return now >= LONGEST_RATIO * longest or (typical is not None and now >= TYPICAL_RATIO * typical)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +175,23 @@ def sign_of_life(watch: Watch, printed_at: datetime | None) -> SignOfLife:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """After how many quiet seconds a job counts as stalled, with and without measurements of its cards."""
+    """After how many quiet seconds a job counts as stalled, with and without measurements of its cards.
+
+    `learnt_quiet`, `learnt_silent`: the longest pauses of earlier runs."""
 
     quiet: Pauses
     silent: Pauses
+    learnt_quiet: Pauses = Pauses()
+    learnt_silent: Pauses = Pauses()
 
     def of(self, watch: Watch) -> float:
         """The limit for the pause that a job is in."""
-        pauses = self.quiet if watch.is_measured else self.silent
-        return pauses.start_s if watch.current.since - watch.started_at < START else pauses.later_s
+        return _in_force(watch, self.quiet, self.silent)
+
+    def noted(self, watch: Watch) -> Watch:
+        """The watch with what its pause is held against."""
+        learnt = _in_force(watch, self.learnt_quiet, self.learnt_silent)
+        return replace(watch, limit_s=self.of(watch), learnt_s=learnt)
 
     def reached(self, watch: Watch) -> bool:
         """Whether the pause is longer than healthy ones."""
@@ -189,7 +205,12 @@ def limits_of(stall_minutes: int | None, earlier: Sequence[Watch]) -> Limits:
     quiet, silent = Pauses(), Pauses()
     for watch in earlier[:LEARNT_RUNS]:
         quiet, silent = quiet.longest(watch.quiet.pauses), silent.longest(watch.silent.pauses)
-    return Limits(_raised(minutes, quiet), _raised(minutes, silent))
+    return Limits(_raised(minutes, quiet), _raised(minutes, silent), quiet, silent)
+
+
+def _in_force(watch: Watch, quiet: Pauses, silent: Pauses) -> float:
+    pauses = quiet if watch.is_measured else silent
+    return pauses.start_s if watch.is_in_start else pauses.later_s
 
 
 def begun(observation: Observation, started_at: datetime) -> Watch:
@@ -285,7 +306,7 @@ def is_saved(watch: Watch, saved: Watch | None) -> bool:
     if saved is None:
         return False
     is_same = watch.stalled_at == saved.stalled_at and watch.attempt == saved.attempt
-    is_same = is_same and watch.current.is_unusual == saved.current.is_unusual
+    is_same = is_same and watch.is_unusual == saved.is_unusual
     longer = watch.quiet.pauses.longest(saved.quiet.pauses), watch.silent.pauses.longest(saved.silent.pauses)
     has_longer = any(
         now.start_s - before.start_s > SAVE_SECONDS or now.later_s - before.later_s > SAVE_SECONDS

@@ -61,7 +61,7 @@ def alert_message(alert: JobAlert) -> Message:
                 "No sign of life since then: no log grows, no object is written; whether cards compute is not measured."
             )
         case AlertKind.QUIET:
-            return Message("No sign of life since then: far longer than this run was quiet before.")
+            return Message("No sign of life since then; this run has never been silent for so long.")
         case AlertKind.RESTARTING:
             return Message("Attempt {number} ended: {why}. The platform restarts the job.", number=number, why=why)
         case AlertKind.RESTARTED:

@@ -84,7 +84,7 @@ class StallGuard:
         found = Observation(now, attempt, log_bytes, objects, watched.computed_at, watched.measured_at)
         started = run.started_at or now
         after = stalls.observed(before, found, watched.limits) if before else stalls.begun(found, started)
-        after = watched.watch = replace(after, limit_s=watched.limits.of(after))
+        after = watched.watch = watched.limits.noted(after)
         self._save(run, watched, before)
         return after
 

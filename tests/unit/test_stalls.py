@@ -11,6 +11,7 @@ from aisbench_core.liveness.stalls import (
     KNOWN_RUNS,
     RECENT_PAUSES,
     STALL_MINUTES,
+    START,
     UNKNOWN_MINUTES,
     Observation,
     Pauses,
@@ -152,13 +153,31 @@ def test_processors_count_only_where_no_card_is_measured() -> None:
 
 
 def test_a_pause_of_three_times_the_longest_one_before_deserves_a_look(watch: Watch) -> None:
-    lively = polled(polled(watch, 1, log_bytes=200), 1, log_bytes=300)
+    trains = replace(watch, started_at=T0 - START)
+    lively = polled(polled(trains, 1, log_bytes=200), 1, log_bytes=300)
 
-    quiet = [polled(lively, minutes, log_bytes=300).current for minutes in (0, 3, 4)]
+    quiet = [polled(lively, minutes, log_bytes=300) for minutes in (0, 3, 4)]
 
     assert [each.is_unusual for each in quiet] == [False, False, True]
-    assert {each.longest_s for each in quiet} == {90.0}
-    assert not polled(watch, 9).current.is_unusual, "before its first pause ended, no pause is long"
+    assert {each.current.longest_s for each in quiet} == {90.0}
+    assert not polled(trains, 9).is_unusual, "before its first pause ended, no pause is long"
+
+
+def test_a_banner_before_a_compilation_makes_no_pause_of_a_start_long(watch: Watch) -> None:
+    compiles = chatty(watch, 1, every_s=20)
+
+    assert not any(polled(compiles, minutes, log_bytes=101).is_unusual for minutes in range(2, 60))
+
+
+def test_a_pause_that_earlier_runs_had_as_well_is_not_unusual(watch: Watch) -> None:
+    trains = replace(chatty(watch, 20), started_at=T0 - START)
+    evaluated = replace(watch, silent=replace(watch.silent, pauses=Pauses(later_s=200.0)))
+    learnt = limits_of(10, [evaluated])
+
+    quiet = [learnt.noted(polled(trains, minutes, log_bytes=120)) for minutes in (3, 4)]
+
+    assert polled(trains, 3, log_bytes=120).is_unusual
+    assert [each.is_unusual for each in quiet] == [False, True]
 
 
 def chatty(watch: Watch, lines: int, every_s: float = 5.0) -> Watch:
@@ -171,10 +190,10 @@ def chatty(watch: Watch, lines: int, every_s: float = 5.0) -> Watch:
 
 def test_after_a_long_compilation_a_pause_is_held_against_the_typical_one(watch: Watch) -> None:
     trains = chatty(polled(watch, 8), 20)
-    quiet = [polled(trains, minutes, log_bytes=trains.log_bytes).current for minutes in (7, 8, 9)]
+    quiet = [polled(trains, minutes, log_bytes=trains.log_bytes) for minutes in (7, 8, 9)]
 
-    assert {each.longest_s for each in quiet} == {485.0}
-    assert {each.typical_s for each in quiet} == {5.0}
+    assert {each.current.longest_s for each in quiet} == {485.0}
+    assert {each.current.typical_s for each in quiet} == {5.0}
     assert [each.is_unusual for each in quiet] == [False, False, True], "longer than ever, 100 times the typical pause"
 
 
