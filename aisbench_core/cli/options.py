@@ -11,7 +11,7 @@ import click
 
 from aisbench_core.cli.core import invocation
 from aisbench_core.cli.remote.calling import run_on_server, runs_on_server
-from aisbench_core.cli.remote.paths import SPEC_FILES, OutputPath, SpecSource
+from aisbench_core.cli.remote.paths import SPEC_FILES, FileParameter, OutputPath, SpecSource
 from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.messages import Message, verbatim
 
@@ -42,8 +42,7 @@ class Command(click.Command):
         ctx.meta[TYPED] = tuple(args)
         rest = super().parse_args(ctx, args)
         for parameter in self.params:
-            if not isinstance(parameter.type, click.Path):  # names of files may have any bytes
-                _refuse_other_bytes(ctx.params.get(parameter.name or ""), ctx, parameter)
+            _refuse_other_bytes(ctx.params.get(parameter.name or ""), ctx, parameter)
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -55,12 +54,18 @@ class Command(click.Command):
 
 def _refuse_other_bytes(value: object, ctx: click.Context, parameter: click.Parameter) -> None:
     """Raises BadParameter for text that is not UTF-8, which Python keeps as surrogates: no store takes them."""
-    if isinstance(value, str) and (other := _SURROGATES.search(value)):
+    if isinstance(value, str) and not _names_file(value, parameter) and (other := _SURROGATES.search(value)):
         typed = ascii(os.fsencode(other.group()))[2:-1]
         raise click.BadParameter(f"is not UTF-8: it has the bytes {typed}", ctx, parameter)
     if isinstance(value, tuple | list):
         for each in value:
             _refuse_other_bytes(each, ctx, parameter)
+
+
+def _names_file(value: str, parameter: click.Parameter) -> bool:
+    """Whether a value may have any bytes, as names of files may."""
+    kind = parameter.type
+    return kind.is_file(value) if isinstance(kind, FileParameter) else isinstance(kind, click.Path)
 
 
 class Group(click.Group):

@@ -34,6 +34,8 @@ def typed(data_dir: Path, *words: str) -> Result:
         (("sql", "select 1", "-p", f"name={ODD}"), "--param"),
         (("rename", "run-1", ODD), "NAME"),
         (("series", "show", ODD), "SERIES"),
+        (("run", ODD), "WORKLOAD|SPEC.yaml"),
+        (("import", f"obs://bucket/{ODD}/"), "PATH..."),
     ],
 )
 def test_an_argument_that_is_not_utf_8_is_refused_by_its_name(
