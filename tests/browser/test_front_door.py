@@ -90,7 +90,7 @@ def _assert_nobody_else_has_a_say(headers: Mapping[str, str]) -> None:
 
 def test_an_open_page_is_counted_in_the_metrics(fresh: ConsoleProcess, window: OpenWindow) -> None:
     core = open_core(Settings(data_dir=fresh.data_dir))
-    program = Program(fresh.url, core.tokens.create(TokenRequest(name="prometheus"), TESTER)[1].plain)
+    program = Program(fresh.url, core.tokens.create(TokenRequest(name="monitoring"), TESTER)[1].plain)
     before = program.get("//metrics").content.decode().splitlines()
 
     window(fresh).open("/health")

@@ -48,7 +48,7 @@ def _samples(text: str) -> Iterator[tuple[str, float]]:
 @pytest.fixture
 def prometheus(api_server: ApiProcess, api_bench: Bench) -> Program:
     """A scraper with a token that may only read."""
-    return Program(api_server.url, token_of(api_bench, name="prometheus", role=Role.VIEWER))
+    return Program(api_server.url, token_of(api_bench, name="monitoring", role=Role.VIEWER))
 
 
 def test_metrics_say_how_the_runs_are(prometheus: Program, api_bench: Bench) -> None:

@@ -175,7 +175,7 @@ def prometheus(bench: Bench, tmp_path: Path) -> Iterator[Prometheus]:
     data_dir = bench.core.settings.data_dir
     with FileLock(data_dir / "follower.lock"):
         console = ConsoleProcess.start(data_dir)
-        started = Prometheus(tmp_path, console.url, token_of(bench, name="prometheus", role=Role.VIEWER))
+        started = Prometheus(tmp_path, console.url, token_of(bench, name="monitoring", role=Role.VIEWER))
         yield started
         started.stop()
         console.stop()
