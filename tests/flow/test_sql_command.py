@@ -66,8 +66,34 @@ def test_times_with_a_zone_are_shown_in_utc_in_every_format(
     never = type_in(data_dir, "sql", "select 'infinity'::timestamptz")
     assert (never.exit_code, never.stderr.strip()) == (
         2,
-        "error: a time with a time zone is before the year 1 or after 9999 (ask for it as text: `::text`)",
+        "error: a time is outside the years 1 to 9999 (cast it to text: `column::text`)",
     )
+
+
+@pytest.mark.parametrize("file_format", ["csv", "json"])
+def test_a_column_with_a_time_zone_changes_no_other_one(data_dir: Path, file_format: str) -> None:
+    values = (
+        "interval '14 months 3 days 2 hours' as i, -interval '3 days 1 us' as j, [interval 1 day] as l, {'at': i} as s,"
+        " map {'a': 1} as m, map {[1]: 2} as n, map {} as e, '1010000010'::bit as b, [null, '101'::bit] as c,"
+        " 12345678901234567890123::bignum as x, (-5)::bignum as y, 0::bignum as z, null::interval as o,"
+        " 1::hugeint as h, 1.5::decimal(38, 2) as d, array_value(1, 2) as r, date '2026-03-01' as t, uuid '"
+        "c197777a-2600-40a7-bfcf-d9a889b3d11a' as u, union_value(k := 1) as v, 'x'::blob as w, time '01:02:03' as q"
+    )
+    answers = [
+        type_in(data_dir, "sql", f"select {some}", "--format", file_format)
+        for some in (values, f"{values}, '2026-03-01 08:00:00+02'::timestamptz as zoned")
+    ]
+
+    plain, zoned = (only_row(answer.stdout, file_format) for answer in answers)
+
+    assert zoned.pop("zoned") == "2026-03-01T06:00:00Z"
+    assert zoned == plain
+
+
+def only_row(text: str, file_format: str) -> dict[str, object]:
+    """The only row of an answer."""
+    (row,) = csv.DictReader(io.StringIO(text)) if file_format == "csv" else json.loads(text)
+    return dict(row)
 
 
 def test_csv_json_and_parquet_hold_the_same(data_dir: Path) -> None:

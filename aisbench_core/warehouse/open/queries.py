@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import IO, TYPE_CHECKING, Any
 
@@ -194,9 +194,10 @@ _ZONED = "TIMESTAMP WITH TIME ZONE"
 
 
 def _zoned_rows(cur: Cursor) -> Iterator[Row]:
+    kinds = [kind for _, kind, *_ in cur.description or ()]
     for batch in cur.to_arrow_reader(BATCH):
         for row in zip(*map(_values, batch.columns), strict=True):
-            yield tuple(map(_in_utc, row))
+            yield tuple(map(_as_fetched, row, kinds))
 
 
 def _values(column: "Array[Any]") -> Sequence[object]:
@@ -204,17 +205,38 @@ def _values(column: "Array[Any]") -> Sequence[object]:
         return [*column.to_pylist()]
     except (OverflowError, ValueError):  # Python has no other times, and Arrow no infinite ones
         raise QueryError(
-            Message("a time with a time zone is before the year 1 or after 9999"),
-            Message("ask for it as text: `::text`"),
+            Message("a time is outside the years 1 to 9999"), Message("cast it to text: `column::text`")
         ) from None
 
 
-def _in_utc(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-    if isinstance(value, dict):
-        return {key: _in_utc(item) for key, item in value.items()}
-    return [*map(_in_utc, value)] if isinstance(value, list) else value
+def _as_fetched(value: Any, kind: Any) -> Any:
+    """A value of Arrow's as DuckDB itself gives it, but times of any zone in UTC. `kind`: its DuckDBPyType."""
+    if value is None:
+        return None
+    match kind.id:
+        case "list" | "array":
+            item = dict(kind.children)["child"]
+            return [_as_fetched(each, item) for each in value]
+        case "struct":
+            return {name: _as_fetched(value[name], item) for name, item in kind.children}
+        case "map":
+            (_, keys), (_, items) = kind.children
+            return _mapped([(_as_fetched(key, keys), _as_fetched(item, items)) for key, item in value])
+        case "interval":
+            return timedelta(days=30 * value.months + value.days, microseconds=value.nanoseconds // 1000)
+        case "bit":  # the first byte counts the bits that fill the second one
+            return "".join(f"{byte:08b}" for byte in value[1:])[value[0] :]
+        case "bignum":  # after three bytes with its sign and length; the bits of negative ones are inverted
+            is_negative = value[0] < 128
+            number = int.from_bytes(bytes(255 - byte for byte in value[3:]) if is_negative else value[3:])
+            return str(-number if is_negative else number)
+    return value.astimezone(UTC).replace(tzinfo=None) if isinstance(value, datetime) and value.tzinfo else value
+
+
+def _mapped(pairs: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
+    if any(isinstance(key, list | dict) for key, _ in pairs):
+        return {"key": [key for key, _ in pairs], "value": [item for _, item in pairs]}
+    return dict(pairs)
 
 
 def write_csv(columns: Sequence[str], values: Iterator[Row], target: IO[bytes]) -> int:
