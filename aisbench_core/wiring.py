@@ -169,7 +169,8 @@ class Core:
         self.following = Following(
             settings, ledger, self.watches, workloads, launches, run_folders(settings, ledger, connect),
             secrets, connect, self.series.record, seals.begin_collecting, seals.expect, seals.seal_recorded,
-            self.series.admission, ScheduledLaunches(schedules, self.series, self.schedules, clock).tick,
+            seals.resolving, self.series.admission,
+            ScheduledLaunches(schedules, self.series, self.schedules, clock).tick,
             BudgetAlerts(ledger, budgets, clock).tick,
             self.notifications.tick, AscendFd(settings.ascend_fd_venv).diagnose, self.slow_share, clock,
         )  # fmt: skip

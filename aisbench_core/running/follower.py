@@ -30,6 +30,7 @@ from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.logs import LogPace
 from aisbench_core.running.publishing.folders import RunFolders
 from aisbench_core.running.publishing.following import FollowedFolders
+from aisbench_core.running.resolving.service import Sealing
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.runs import Launches
 from aisbench_core.running.stall_guard import StallGuard
@@ -54,7 +55,7 @@ class Following:
 
     `record` stores an ended run; `begin_collecting`, `expect`, `seal`: as in Collecting; `admission` gives a function
     that launches the next cells of series; `schedule` launches series whose time has come; `alert` checks budgets;
-    `notify` sends the next notification. `diagnose`: as in Collecting; `slow_share`: as in Steps."""
+    `notify` sends the next notification. `diagnose`: as in Collecting; `resolving`, `slow_share`: as in Steps."""
 
     settings: Settings
     ledger: Ledger
@@ -68,6 +69,7 @@ class Following:
     begin_collecting: Callable[[str], None]
     expect: Callable[[str, Mapping[str, bytes]], None]
     seal: Callable[[Iterable[str]], None]
+    resolving: Sealing
     admission: Callable[[], Callable[[], None]]
     schedule: Callable[[], None]
     alert: Callable[[], None]
@@ -207,7 +209,7 @@ class Follower:
         guard, progress = StallGuard(parts.watches, parts.workloads), ProgressWatch(parts.workloads)
         steps = Steps(
             settings, ledger, parts.workloads, connect, clock, parts.secrets, self._leaving, progress, *self._paces,
-            guard, parts.slow_share,
+            guard, parts.slow_share, parts.resolving,
         )  # fmt: skip
         collecting = Collecting(
             settings, ledger, connect, parts.record, parts.begin_collecting, parts.expect, parts.seal, clock,

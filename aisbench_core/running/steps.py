@@ -43,7 +43,7 @@ from aisbench_core.running.code import CodeManifest, files_beside, read_code, up
 from aisbench_core.running.job_watch import JobWatch
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.publishing.code import sent_code
-from aisbench_core.running.resolving.service import Resolver, resolve_once
+from aisbench_core.running.resolving.service import Resolver, Sealing, store_resolved
 from aisbench_core.running.resuming import copy_left, left_files
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.stall_guard import StallGuard, stop_reason
@@ -65,7 +65,8 @@ WRITE_SECONDS = 0.3
 class Steps:
     """The steps of all states. `leaving` is set when the follower is about to end.
 
-    `slow_share`: the share of the median card's throughput below which the ruleset calls a card a straggler."""
+    `slow_share`: the share of the median card's throughput below which the ruleset calls a card a straggler.
+    `resolving`: a context in which what the spec's names stand for is written, and sealed."""
 
     settings: Settings
     ledger: Ledger
@@ -80,6 +81,7 @@ class Steps:
     summaries_pace: logs.LogPace
     stalls: StallGuard
     slow_share: Callable[[], float | None]
+    resolving: Sealing
     sampled_at: dict[str, datetime] = field(default_factory=dict)
     announced: dict[str, JobAlert] = field(default_factory=dict)
 
@@ -144,10 +146,8 @@ class Steps:
         """Store what the spec's names stand for now: data, configuration files, image, and code of an algorithm."""
         show, folder = self._show_progress(run, "objects"), self.folder(run)
         resolver = Resolver(cloud, self.clock, lambda done: show(done, 0))  # how many are there is known at the end
-        resolve_once(lambda: resolver.resolve(run, folder), folder.resolved, partial(self._note, run))
-
-    def _note(self, run: Run, level: Level, message: Message) -> None:
-        self.ledger.note(Event(run.run_id, self.clock(), "follower", level, message))
+        for level, said in store_resolved(resolver.resolve(run, folder), folder, self.resolving):
+            self.ledger.note(Event(run.run_id, self.clock(), "follower", level, said))
 
     def _take_over(self, run: Run) -> Message | None:
         """Copy what the earlier run left into this run's outputs; returns what was copied, None if there is nothing."""

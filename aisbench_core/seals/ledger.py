@@ -8,7 +8,7 @@ from aisbench_core.model import ACTIVE, Run
 from aisbench_core.running.ledger import as_text, as_time, run_of
 from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import replace_row
-from aisbench_core.seals.manifest import LAUNCHED_FILES, SealedFile, from_text, sha256_of, to_text
+from aisbench_core.seals.manifest import LAUNCHED_FILES, RESOLVED_FILE, SealedFile, from_text, sha256_of, to_text
 
 CHANGE = "seal."
 """How the changes of seals begin in the audit."""
@@ -20,7 +20,7 @@ LAUNCHED, RECORDED, CHANGED, FILES_REMOVED, FOLDER_REMOVED = (
 COLLECTED = "./"
 """Stands in `changing` for all that collecting writes before the record."""
 
-_NOT_COLLECTED = frozenset({*LAUNCHED_FILES, "record.json", "train_result_info.json"})
+_NOT_COLLECTED = frozenset({*LAUNCHED_FILES, RESOLVED_FILE, "record.json", "train_result_info.json"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,10 @@ UNSEALED = frozenset({"remarks.jsonl", "removals.jsonl"})
 is an entry of the audit of its own."""
 
 LAUNCHED_FILES = ("spec.yaml", "launch.json", "code.json", *STATED_FILES)
-"""Files that are sealed before the run is recorded. Those of the launch never change."""
+"""Files that are sealed at the launch. Those of the launch never change."""
+
+RESOLVED_FILE = "resolved.json"
+"""What names in the spec stood for: a follower writes it before it creates the job, and seals it then."""
 
 _READ_BYTES = 1024 * 1024
 

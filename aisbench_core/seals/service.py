@@ -11,7 +11,7 @@ from pathlib import Path
 from aisbench_core.access.audit_entry import Act, ActOutcome
 from aisbench_core.access.permissions import role_of
 from aisbench_core.accounts.audit import Audit
-from aisbench_core.errors import AisbenchError, ResultError, StaleRun
+from aisbench_core.errors import AisbenchError, ResultError, StaleRun, full_disks_named
 from aisbench_core.formats import size
 from aisbench_core.messages import Hint, Message, joined
 from aisbench_core.model import Actor, Clock, WayIn
@@ -21,7 +21,7 @@ from aisbench_core.running.publishing.parts import STATED_FILES, FolderPart
 from aisbench_core.running.stores.connection import LedgerConnection
 from aisbench_core.seals import ledger as stored
 from aisbench_core.seals.ledger import COLLECTED, Seal, read_seal, store_seal
-from aisbench_core.seals.manifest import LAUNCHED_FILES, SealedFile, in_order, read_manifest, seal_file
+from aisbench_core.seals.manifest import LAUNCHED_FILES, RESOLVED_FILE, SealedFile, in_order, read_manifest, seal_file
 
 LOG = logging.getLogger(__name__)
 
@@ -58,7 +58,8 @@ class Seals:
         """Seal whole folders of runs that are being recorded, by a follower if `by` is None.
 
         Raises StaleRun to a follower if what was hashed of the launch, or of the system description, is not as it was
-        sealed: its step is repeated, which finds what somebody stated meanwhile, or names the files."""
+        sealed, or the record not as it was written: its step is repeated, which finds what somebody stated meanwhile,
+        names the files, or writes the record anew."""
         remaining = iter(run_ids)
         while some := list(islice(remaining, BATCH)):
             folders = [self.folders.path(run_id).path for run_id in some]
@@ -111,26 +112,51 @@ class Seals:
             yield after, self._act(stored.RECORDED, seal, by, before)
 
     def _require_current(self, seal: Seal, before: Seal) -> None:
-        """Raise StaleRun if files that a follower does not write are not as the earlier seal says."""
+        """Raise StaleRun if files are not as the earlier seal says, or not as the follower was about to write them."""
         folder, sealed, hashed = self.folders.path(seal.run_id).path, before.by_name, seal.by_name
-        for name in LAUNCHED_FILES:
+        for name in (*LAUNCHED_FILES, RESOLVED_FILE):
             if name in before.changing or sealed.get(name) == hashed.get(name):
                 continue
-            if name in sealed or not (folder / name).exists():
-                raise StaleRun(Message("run {run_id} was given up by this follower", run_id=seal.run_id))
+            if name in sealed or name == RESOLVED_FILE or not (folder / name).exists():
+                raise _given_up(seal)
+        if any(hashed.get(file.name) != file for file in before.expected):
+            LOG.warning(
+                "run %s: what collecting wrote was changed before it was sealed; it is collected again", seal.run_id
+            )
+            raise _given_up(seal)
 
     def begin_collecting(self, run_id: str) -> None:
         """Note that a follower is about to collect, which may be given up with only some files written.
 
         Raises ResultError if a file of the launch, or of the system description, was changed by something else."""
-        self._require(run_id, LAUNCHED_FILES)
+        self._require(run_id, (*LAUNCHED_FILES, RESOLVED_FILE))
+        self._remove_unsealed(run_id)
         self._note(run_id, [COLLECTED])
+
+    def _remove_unsealed(self, run_id: str) -> None:
+        """Remove a statement of what names stood for that no seal names, so that nothing is known of them.
+
+        Somebody else wrote it, a follower that was killed and never created a job, or a version that did not seal it:
+        these cannot be told apart."""
+        with self.ledger.connection() as con:
+            seal = read_seal(con, run_id)
+        if seal is None or RESOLVED_FILE not in seal.by_name or not seal.decides(RESOLVED_FILE):
+            with full_disks_named():
+                (self.folders.path(run_id).path / RESOLVED_FILE).unlink(missing_ok=True)
+
+    @contextmanager
+    def resolving(self, run_id: str, content: bytes | None) -> Iterator[None]:
+        """A context in which a follower writes what names stand for, or removes it (None); sealed after it.
+
+        Whoever is killed in between leaves a file that no seal names; the step is repeated."""
+        self._note(run_id, [RESOLVED_FILE])
+        yield
+        files = [] if content is None else [_of_content(RESOLVED_FILE, content)]
+        self._change([run_id], stored.CHANGED, None, lambda seal: _with_files(seal, [RESOLVED_FILE], files))
 
     def expect(self, run_id: str, contents: Mapping[str, bytes]) -> None:
         """Note what is about to be written into these files, so that it is known if the seal is never made."""
-        files = in_order(
-            SealedFile(name, len(content), hashlib.sha256(content).hexdigest()) for name, content in contents.items()
-        )
+        files = in_order(_of_content(name, content) for name, content in contents.items())
         with self.ledger.transaction() as con:
             if seal := read_seal(con, run_id):
                 store_seal(con, replace(seal, expected=files))
@@ -196,7 +222,7 @@ class Seals:
             if seal and not seal.changing.issuperset(names):
                 store_seal(con, replace(seal, changing=seal.changing | frozenset(names)))
 
-    def _change(self, run_ids: Iterable[str], change: str, by: Actor, work: Callable[[Seal], Seal]) -> None:
+    def _change(self, run_ids: Iterable[str], change: str, by: Actor | None, work: Callable[[Seal], Seal]) -> None:
         """Store what becomes of the seals of these runs, as far as they have one."""
 
         def changes(con: LedgerConnection) -> Iterator[tuple[Seal, Act]]:
@@ -249,6 +275,14 @@ def changed_files(names: Sequence[str], hint: Hint = RESTORE) -> ResultError:
     more = [Message("and {count} more", count=len(names) - NAMED)] if len(names) > NAMED else []
     files = joined(", ", [*names[:NAMED], *more])
     return ResultError(Message("files differ from what was recorded: {files}", files=files), hint)
+
+
+def _given_up(seal: Seal) -> StaleRun:
+    return StaleRun(Message("run {run_id} was given up by this follower", run_id=seal.run_id))
+
+
+def _of_content(name: str, content: bytes) -> SealedFile:
+    return SealedFile(name, len(content), hashlib.sha256(content).hexdigest())
 
 
 def _with_files(seal: Seal, names: Collection[str], files: Iterable[SealedFile]) -> Seal:

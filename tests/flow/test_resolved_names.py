@@ -1,11 +1,16 @@
 """What names in a spec stood for when the job was created: tags of images, configuration files, algorithms."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from aisbench_core.errors import LedgerUnavailable
+from aisbench_core.messages import verbatim
 from aisbench_core.model import Level, Run, RunSpec, RunState
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, RunRow
@@ -127,6 +132,55 @@ def test_a_registry_that_refuses_or_fails_hinders_no_launch(bench: Bench, sandbo
 
     assert [recorded(bench, run).not_known for run in (refused, failed)] == ["image", "image"]
     assert "no permission" in warnings(bench, refused)[0]
+
+
+def test_a_tag_that_moves_before_a_failed_attempt_is_repeated_counts_as_it_is_then(
+    bench: Bench, sandbox: SandboxProcess
+) -> None:
+    following = bench.core.following
+
+    @contextmanager
+    def fails(run_id: str, content: bytes | None) -> Iterator[None]:
+        with following.resolving(run_id, content):
+            yield
+        raise LedgerUnavailable(verbatim("the ledger does not answer"))
+
+    run = bench.launch(of_image(IMAGE))
+    failing = replace(bench, follower=replace(following, resolving=fails).follower())
+    failing.follow(run, RunState.UPLOADING)
+    failing.tick()
+    assert bench.run(run).state is RunState.UPLOADING
+    assert (bench.core.settings.runs_dir / run.run_id / "resolved.json").exists()
+
+    digest = sandbox.push_image("sandbox-team", "bench/resnet", "v2")
+    bench.clock.move(3600)
+
+    assert bench.follow(run).state is RunState.COMPLETED
+    assert recorded(bench, run).image == f"sandbox-team/bench/resnet@{digest}"
+    told = [event.message for event in bench.core.ledger.events(run.run_id)]
+    assert f"digest of the image: {digest.removeprefix('sha256:')}" in told
+    assert bench.core.storage.check(named(PERSON)).damages == ()
+
+
+def test_a_digest_that_is_edited_while_the_job_runs_makes_no_result(bench: Bench) -> None:
+    run = bench.follow(bench.launch(of_image(IMAGE)), RunState.RUNNING)
+    file = bench.core.settings.runs_dir / run.run_id / "resolved.json"
+    file.write_text(json.dumps({"image": {"sha256": "0" * 64}}), "utf-8")
+
+    ended = bench.follow(run)
+
+    assert ended.state is RunState.FAILED
+    assert "files differ from what was recorded: resolved.json (changed)" in ended.detail
+
+
+def test_a_digest_that_somebody_else_wrote_is_not_believed(bench: Bench) -> None:
+    run = bench.follow(bench.launch(), RunState.RUNNING)
+    file = bench.core.settings.runs_dir / run.run_id / "resolved.json"
+    file.write_text(json.dumps({"image": {"sha256": "0" * 64}}), "utf-8")
+
+    assert bench.follow(run).state is RunState.COMPLETED
+    assert (recorded(bench, run).resolved, file.exists()) == (None, False)
+    assert bench.core.storage.check(named(PERSON)).damages == ()
 
 
 # --- configuration files ------------------------------------------------------------------------------

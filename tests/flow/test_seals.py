@@ -5,8 +5,9 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -314,6 +315,28 @@ def test_launch_facts_that_are_changed_while_the_job_runs_make_no_result(
     again = bench.follow(bench.core.runs.collect_again(run.run_id, TESTER))
     assert bench.core.warehouse.run(again.run_id)
     assert problems(bench.core) == []
+
+
+def test_a_record_that_is_edited_before_it_is_sealed_is_written_anew(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    sandbox.script(by="look", outputs=GOOD)
+    bench = bench_on(sandbox, tmp_path / "data")
+    run, following, edited = bench.launch(), bench.core.following, list[Path]()
+
+    def edit_and_seal(run_ids: Iterable[str]) -> None:
+        if not edited:
+            edited.append(bench.core.settings.runs_dir / run.run_id)
+            faster(edited[0])
+        following.seal(run_ids)
+
+    ended = replace(bench, follower=replace(following, seal=edit_and_seal).follower()).follow(run)
+
+    assert (ended.state, len(edited)) == (RunState.COMPLETED, 1)
+    row = bench.core.warehouse.run(run.run_id)
+    assert row
+    assert row.throughput == 200
+    assert problems(bench.core) == []
+    assert bench.core.storage.rebuild(TESTER) == Rebuilt(1)
+    assert bench.core.warehouse.run(run.run_id) == row
 
 
 def test_retention_of_the_audit_leaves_seals_valid(sandbox: SandboxProcess, recorded: Path, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Seals of run folders in ledgers of each kind, with folders on this machine and published ones."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import pytest
 
 from aisbench_core.accounts.audit import Audit, AuditQuery
 from aisbench_core.accounts.audit_heads import AuditHeads
-from aisbench_core.errors import StaleRun
+from aisbench_core.errors import ResultError, StaleRun
 from aisbench_core.model import RunRecord
 from aisbench_core.results.record import write_record
 from aisbench_core.running.ledger import Ledger
@@ -326,6 +326,71 @@ def test_what_a_collecting_wrote_that_was_given_up_is_not_named_but_a_changed_re
     console.seals.seal_recorded(["run-1"])
     (folder / "job.json").write_bytes(b"[]\n")
     assert console.found(RECORD)[1].endswith("recorded: job.json (changed)")
+
+
+def test_a_record_that_is_edited_before_it_is_sealed_is_written_anew(console: Console) -> None:
+    folder = console.write(RECORD)
+    honest = (folder / "record.json").read_bytes()
+    console.seals.seal_launched("run-1", TESTER)
+    console.seals.begin_collecting("run-1")
+    console.seals.expect("run-1", {"record.json": honest})
+    (folder / "record.json").write_bytes(honest + b" ")
+
+    with pytest.raises(StaleRun):
+        console.seals.seal_recorded(["run-1"])
+    (folder / "record.json").write_bytes(honest)
+    console.seals.seal_recorded(["run-1"])
+
+    assert console.found(RECORD) == SEALED
+
+
+def resolve(console: Console, folder: Path, content: bytes) -> None:
+    with console.seals.resolving("run-1", content):
+        (folder / "resolved.json").write_bytes(content)
+
+
+def test_what_names_stood_for_is_believed_as_the_follower_wrote_it_last(console: Console) -> None:
+    folder = console.write(RECORD)
+    console.seals.seal_launched("run-1", TESTER)
+    resolve(console, folder, b"{}")
+    resolve(console, folder, b"{ }")
+    console.seals.begin_collecting("run-1")
+
+    (folder / "resolved.json").write_bytes(b"{}")
+
+    with pytest.raises(ResultError, match=r"recorded: resolved\.json \(changed\)"):
+        console.seals.begin_collecting("run-1")
+    with pytest.raises(StaleRun):
+        console.seals.seal_recorded(["run-1"])
+
+
+def test_what_names_stood_for_is_not_believed_without_a_seal(console: Console) -> None:
+    folder = console.write(RECORD)
+    console.seals.seal_launched("run-1", TESTER)
+    (folder / "resolved.json").write_bytes(b"{}")
+    with pytest.raises(StaleRun):
+        console.seals.seal_recorded(["run-1"])
+    console.seals.begin_collecting("run-1")
+    console.seals.seal_recorded(["run-1"])
+
+    assert not (folder / "resolved.json").exists()
+    assert console.found(RECORD) == SEALED
+
+
+def test_what_names_stand_for_is_not_believed_of_a_killed_follower(console: Console) -> None:
+    folder = console.write(RECORD)
+    console.seals.seal_launched("run-1", TESTER)
+    resolve(console, folder, b"{}")
+    with suppress(KeyboardInterrupt), console.seals.resolving("run-1", b"{ }"):
+        (folder / "resolved.json").write_bytes(b"{ }")
+        raise KeyboardInterrupt
+
+    console.seals.begin_collecting("run-1")
+
+    assert not (folder / "resolved.json").exists()
+    resolve(console, folder, b"{ }")
+    console.seals.begin_collecting("run-1")
+    assert (folder / "resolved.json").exists()
 
 
 @pytest.fixture

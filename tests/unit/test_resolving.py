@@ -1,8 +1,9 @@
-"""The hash over the objects of an input, and that the first answer of a launch stays."""
+"""The hash over the objects of an input, and that the newest answer of a launch is stored."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from aisbench_core.errors import CloudUnavailable
 from aisbench_core.messages import Message, in_chinese
 from aisbench_core.model import NOTHING_RESOLVED, Level, Resolved, ResolvedContent, resolved_of
 from aisbench_core.running.resolving.inputs import MAX_SECONDS, resolve_input
-from aisbench_core.running.resolving.service import resolve_once
+from aisbench_core.running.resolving.service import store_resolved
 from aisbench_core.running.resolving.stored import read_resolved
+from aisbench_core.running.run_paths import RunFolder
 from tests import records as a
 from tests.flow.following import MovableClock
 from tests.memory_store import MemoryStore
@@ -84,33 +86,57 @@ def test_a_list_that_takes_too_long_or_breaks_off_is_unknown() -> None:
     assert not slow.sha256 + lost.sha256
 
 
-def test_what_was_stored_first_stays_and_is_told_once(tmp_path: Path) -> None:
-    file, objects, told = tmp_path / "run" / "resolved.json", MemoryStore(IMAGES), list[tuple[Level, str]]()
-    clock, counts = MovableClock(a.T0), list[int]()
+@dataclass
+class Store:
+    """Stores what a launch is about, and notes what was sealed of it."""
 
-    def listing() -> Resolved:
-        return Resolved({"data_url": resolve_input(objects, "/bucket/data/", clock, counts.append)})
+    folder: RunFolder
+    sealed: list[bytes | None] = field(default_factory=list)
 
-    def attempt() -> Resolved | None:
-        resolve_once(listing, file, lambda level, said: told.append((level, str(said))))
-        return read_resolved(file)
+    @contextmanager
+    def sealing(self, run_id: str, content: bytes | None) -> Iterator[None]:
+        assert run_id == self.folder.path.name
+        yield
+        assert (self.folder.resolved.read_bytes() if self.folder.resolved.exists() else None) == content
+        self.sealed.append(content)
 
-    first = attempt()
-    objects.put("/bucket/data/a.jpg", b"x")
-    clock.now += timedelta(seconds=10)
-
-    assert attempt() == first
-    assert [level for level, _ in told] == [Level.INFO]
-    assert told[0][1].startswith("data of input data_url: 2 objects, 3 B, ")
-    assert counts == [0, 2]
+    def store(self, resolved: Resolved) -> list[tuple[Level, str]]:
+        return [(level, str(said)) for level, said in store_resolved(resolved, self.folder, self.sealing)]
 
 
-def test_a_run_without_inputs_has_nothing_to_resolve(tmp_path: Path) -> None:
-    file = tmp_path / "resolved.json"
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(RunFolder(tmp_path / "run"))
 
-    resolve_once(lambda: NOTHING_RESOLVED, file, lambda *_: None)
 
-    assert read_resolved(file) is None
+def test_what_a_repeated_attempt_finds_replaces_what_was_stored_before_and_is_told(store: Store) -> None:
+    objects, counts = MemoryStore(IMAGES), list[int]()
+
+    def attempt() -> list[tuple[Level, str]]:
+        found = resolve_input(objects, "/bucket/data/", MovableClock(a.T0), counts.append)
+        return store.store(Resolved({"data_url": found}))
+
+    [first] = attempt()
+    objects.put("/bucket/data/a.jpg", b"xyz")
+    [second] = attempt()
+
+    assert first[0] is second[0] is Level.INFO
+    assert first[1].startswith("data of input data_url: 2 objects, 3 B, ")
+    assert second[1].startswith("data of input data_url: 2 objects, 5 B, ")
+    assert read_resolved(store.folder.resolved) == Resolved({"data_url": resolve(objects)})
+    assert len(set(store.sealed)) == 2
+    assert counts == [0, 2, 0, 2]
+
+
+def test_a_run_without_inputs_has_nothing_to_resolve_and_keeps_no_file_of_others(store: Store) -> None:
+    assert store.store(NOTHING_RESOLVED) == []
+    assert (read_resolved(store.folder.resolved), store.sealed) == (None, [])
+
+    store.folder.path.mkdir()
+    store.folder.resolved.write_text("{}", "utf-8")
+
+    assert store.store(NOTHING_RESOLVED) == []
+    assert (read_resolved(store.folder.resolved), store.sealed) == (None, [None])
 
 
 def test_a_cell_holds_only_what_is_set_and_a_damaged_one_nothing() -> None:

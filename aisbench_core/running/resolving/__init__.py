@@ -1,1 +1,1 @@
-"""What the names in a spec stand for, found out once for each launch, just before its job is created."""
+"""What the names in a spec stand for, found out just before its job is created."""

@@ -1,24 +1,25 @@
-"""Resolves a launch once and stores the outcome in the run's folder: whatever was stored first stays."""
+"""Resolves a launch and stores the outcome in the run's folder, sealed."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.messages import Message
 from aisbench_core.model import NOTHING_RESOLVED, Clock, Level, Resolved, ResolvedContent, Run, RunSpec
+from aisbench_core.private_files import write_whole
 from aisbench_core.running import run_paths
 from aisbench_core.running.resolving.algorithms import resolve_algorithm
 from aisbench_core.running.resolving.config_files import resolve_files
 from aisbench_core.running.resolving.descriptions import describe_resolved
 from aisbench_core.running.resolving.images import resolve_image
 from aisbench_core.running.resolving.inputs import resolve_input
-from aisbench_core.running.resolving.stored import write_resolved
+from aisbench_core.running.resolving.stored import dump_resolved
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
 
-Note = Callable[[Level, Message], None]
-"""Tells people what was found."""
+Sealing = Callable[[str, bytes | None], AbstractContextManager[None]]
+"""A context in which this content of a run's file is written, or the file removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,12 @@ class Resolver:
         return resolve_image(self.cloud.images, spec.image_url, self.cloud.profile) if spec.image_url else None
 
 
-def resolve_once(resolve: Callable[[], Resolved], file: Path, note: Note) -> None:
-    """Resolve a launch and store the outcome, unless an earlier attempt at the launch did."""
-    if file.exists() or (resolved := resolve()) == NOTHING_RESOLVED:
-        return
-    write_resolved(resolved, file)
-    for level, message in describe_resolved(resolved):
-        note(level, message)
+def store_resolved(resolved: Resolved, folder: RunFolder, sealing: Sealing) -> list[tuple[Level, Message]]:
+    """Store what a launch's names stand for now: what an earlier attempt stored may be hours old, and had no job.
+
+    Returns what to tell people. Raises DiskError and the ledger's errors."""
+    content = None if resolved == NOTHING_RESOLVED else dump_resolved(resolved)
+    if content is not None or folder.resolved.exists():
+        with sealing(folder.path.name, content):
+            folder.resolved.unlink(missing_ok=True) if content is None else write_whole(folder.resolved, content)
+    return list(describe_resolved(resolved))

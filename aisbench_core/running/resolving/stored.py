@@ -7,14 +7,13 @@ from pydantic import TypeAdapter, ValidationError
 from aisbench_core.errors import ResultError
 from aisbench_core.messages import Message
 from aisbench_core.model import Resolved
-from aisbench_core.private_files import write_whole
 
 _FILE = TypeAdapter(Resolved)
 
 
-def write_resolved(resolved: Resolved, file: Path) -> None:
-    """Store what is set. Raises DiskError."""
-    write_whole(file, _FILE.dump_json(resolved, indent=2, exclude_defaults=True))
+def dump_resolved(resolved: Resolved) -> bytes:
+    """The file's content: what is set."""
+    return _FILE.dump_json(resolved, indent=2, exclude_defaults=True)
 
 
 def read_resolved(file: Path) -> Resolved | None:
