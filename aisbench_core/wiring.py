@@ -105,7 +105,7 @@ class Core:
         self.sessions = Sessions(settings, self.people, clock, self.sign_in_audit)
         self.sign_ins = SignIns(ledger, self.sessions, self.people, Identities(ledger), self.sign_in_audit)
         self.open_sessions = OpenSessions(ledger, self.sessions, clock)
-        self.tokens = Tokens(TokenLedger(ledger), clock, self.people.role_of, self.people.name_problem)
+        self.tokens = Tokens(TokenLedger(ledger), clock, self.people.role_of, self.people.require_program_name)
         self.warehouse = warehouse
         self.operations = Operations(settings.data_dir, settings.operations_at_once)
         self.exports = Exports(warehouse, self.operations, settings.export_most_runs)

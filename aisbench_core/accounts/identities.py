@@ -46,7 +46,7 @@ class Identities:
             if known := con.execute(query, [account.issuer, account.subject]).fetchone():
                 return str(known["name"])
             if problem := name_problem(name, _other_names(con, name)):
-                raise SignInFailed(problem, _OTHER_NAME)
+                raise SignInFailed(problem.message, problem.hint or _OTHER_NAME)
             con.execute("insert into identities values (?, ?, ?)", [account.issuer, account.subject, name])
         return name
 

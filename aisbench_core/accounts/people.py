@@ -6,7 +6,14 @@ from datetime import datetime, timedelta
 
 from aisbench_core.access import permitted
 from aisbench_core.access.permissions import ROLES
-from aisbench_core.accounts.names import composed, decoded, name_problem
+from aisbench_core.accounts.names import (
+    NameProblem,
+    alike_problem,
+    composed,
+    decoded,
+    name_problem,
+    program_name_problem,
+)
 from aisbench_core.changes import note_values
 from aisbench_core.errors import PersonNotFound, Problem, SignedOut, SpecError
 from aisbench_core.messages import Message
@@ -65,7 +72,7 @@ class People:
         person, now, teams = self.find(name), self._clock(), _teams(groups)
         is_seen = person is not None and now - person.last_seen_at < SEEN_EVERY
         if person is None and (problem := self.name_problem(name)):
-            raise SignedOut(problem, OTHER_NAME)
+            raise SignedOut(problem.message, problem.hint or OTHER_NAME)
         if person is None or not is_seen or person.group_role is not group_role or teams != self.teams(name):
             person = self._seen(name, group_role, teams, now)
         return _active(person)
@@ -90,13 +97,17 @@ class People:
     def named_by(self, header: str) -> str:
         """Whom a proxy names in a header. Who is known by the header as it stands keeps that name."""
         name = header.strip()
-        return name if self.find(name) else composed(decoded(name))
+        read = composed(decoded(name))
+        return name if name == read or self.find(name) else read
 
-    def name_problem(self, name: str) -> Message | None:
-        """Why nobody new may have a name; None for a known one, and one that is free."""
-        rows = self._ledger.rows("select name from people", [])
-        names = {str(row["name"]) for row in rows}
-        return None if name in names else name_problem(name, names)
+    def name_problem(self, name: str) -> NameProblem | None:
+        """Why nobody new may sign in under a name; None for a known one, and one that is free."""
+        return None if self.find(name) else name_problem(name, self._names())
+
+    def require_program_name(self, name: str) -> None:
+        """Raise SpecError if no new token may have a name; that of a person has its own rules."""
+        if not self.find(name) and (problem := program_name_problem(name, self._names())):
+            raise _refused(problem, Message("the token"))
 
     def is_revoked(self, name: str) -> bool:
         """Whether somebody's access was revoked."""
@@ -121,7 +132,7 @@ class People:
         person = person if self.find(person) else composed(person)
         check_name(person)
         if problem := self.name_problem(person):
-            raise SpecError(Message("the person"), [Problem("name", problem)], Message("choose another name"))
+            raise _refused(problem, Message("the person"))
         now = self._clock()
         with self._ledger.transaction() as con:
             before = _row(con, person)
@@ -136,8 +147,11 @@ class People:
     def revoke(self, person: str, actor: Actor) -> Person:
         """End somebody's access; open pages end within a minute. A name that nobody signed in with has tokens, too.
 
-        Raises SpecError for an invalid name, and for the last admin."""
+        Raises SpecError for an invalid name, one that only looks like a known one, and for the last admin."""
+        person = person if self.find(person) else composed(person)
         check_name(person)
+        if not self.find(person) and (problem := alike_problem(person, self._names())):
+            raise _refused(problem, Message("the person"))
         now = self._clock()
         with self._ledger.transaction() as con:
             before = _row(con, person)
@@ -150,13 +164,25 @@ class People:
 
     @permitted
     def release(self, person: str, actor: Actor) -> None:  # noqa: ARG002  # the guard's
-        """Let another account of the provider sign in under a name. Raises PersonNotFound if it belongs to none."""
+        """Let another account of the provider sign in under a name; forget who has no account, and their role.
+
+        Raises PersonNotFound for a name that nobody has. Also the last admin can be forgotten: the first one, whose
+        name was given in letters that the proxy does not use."""
         with self._ledger.transaction() as con:
-            if not con.execute("delete from identities where name = ?", [person]).rowcount:
+            if con.execute("delete from identities where name = ?", [person]).rowcount:
+                return
+            before = _row(con, person)
+            if before is None:
                 raise PersonNotFound(
-                    Message("no account of a provider has the name {name!r}", name=person),
+                    Message("nobody has the name {name!r}", name=person),
                     Message("`aisbench people list` lists everybody"),
                 )
+            note_values(_described(before), "")
+            con.execute("delete from people where name = ?", [person])
+            con.execute("delete from team_members where person = ?", [person])
+
+    def _names(self) -> list[str]:
+        return [str(row["name"]) for row in self._ledger.rows("select name from people", [])]
 
     def _seen(self, name: str, group_role: Role | None, teams: Sequence[str], now: datetime) -> Person:
         check_name(name)
@@ -177,6 +203,11 @@ def _teams(groups: Collection[str]) -> list[str]:
 
 OTHER_NAME = Message("ask whoever manages the proxy's accounts for another name")
 _AGAIN = Message("ask an admin for access, then reload the page")
+
+
+def _refused(problem: NameProblem, what: Message) -> SpecError:
+    hint = problem.hint or Message("choose another name")
+    return SpecError(what, [Problem("name", problem.message)], hint)
 
 
 def _active(person: Person) -> Person:

@@ -1,6 +1,5 @@
 """Opening the core: only when a command needs it, because it imports the SDKs and DuckDB. And who types a command."""
 
-import getpass
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -50,9 +49,10 @@ def actor() -> "Actor":
     """Under whose name changes are recorded: the user of this shell, or whose token a served command came with."""
     if served := invocation().served:
         return served.actor
+    from aisbench_core.accounts.names import process_account
     from aisbench_core.model import WayIn, local_actor
 
-    return local_actor(getpass.getuser(), WayIn.CLI)
+    return local_actor(process_account(), WayIn.CLI)
 
 
 def launch_key() -> str:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from aisbench_core.access import permitted
 from aisbench_core.changes import log_change
-from aisbench_core.errors import AisbenchError, NotAllowed, Problem, SignedOut, SpecError, TokenNotFound, TokenRefused
+from aisbench_core.errors import AisbenchError, NotAllowed, SignedOut, TokenNotFound, TokenRefused
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, Grant, Role, WayIn
 from aisbench_core.running.ledger_tokens import TokenLedger
@@ -26,12 +26,13 @@ REFUSED = Message("this token is not valid: it is misspelt, or belongs to anothe
 class Tokens:
     """Tokens of this console. Threads may share it. `role_of`: a person's role now, None for whom nobody knows.
 
-    It raises SignedOut for somebody whose access was revoked. `name_problem`: why nobody new may have a name."""
+    It raises SignedOut for somebody whose access was revoked. `require_name` raises SpecError for a name that no
+    new token may have."""
 
     ledger: TokenLedger
     clock: Clock
     role_of: Callable[[str], Role | None]
-    name_problem: Callable[[str], Message | None]
+    require_name: Callable[[str], None]
 
     @permitted
     def create(self, request: TokenRequest, actor: Actor) -> tuple[Token, TokenText]:
@@ -39,8 +40,8 @@ class Tokens:
 
         Raises NotAllowed for other names and higher roles, SpecError for a name that nobody may have."""
         _require_own(request.name, request.role, actor)
-        if request.name != actor.name and (problem := self.name_problem(request.name)):
-            raise SpecError(Message("the token"), [Problem("name", problem)], Message("choose another name"))
+        if request.name not in {actor.name, *(token.name for token in self.all())}:
+            self.require_name(request.name)
         now, text = self.clock(), TokenText.new()
         expires_at = now + timedelta(days=request.days)
         token = Token(text.token_id, request.name, request.role, request.read_only, now, actor.name, expires_at)

@@ -16,6 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.access.identity import Identity
+from aisbench_core.accounts.names import composed, decoded
 from aisbench_core.accounts.people import OTHER_NAME, People
 from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.credentials import find_client_secret
@@ -66,7 +67,7 @@ class ProxyIdentity:
         """Write a refusal to the audit, unless nobody was named: probes name nobody."""
         status, message = refusal
         if status == HTTPStatus.FORBIDDEN:
-            who = request.headers.get(self.user_header, "").strip() if message != NOT_THE_PROXY else ""
+            who = composed(decoded(self.name(request.scope))) if message != NOT_THE_PROXY else ""
             self.audit.refused(message, address_of(request), who)
 
     def _is_proxy(self, host: str) -> bool:
@@ -180,7 +181,7 @@ class IdentityMiddleware:
 def refuse_name(people: People, header: str) -> str:
     """Why somebody whom a proxy names is not let in; empty for everybody else."""
     name = people.named_by(header)
-    if people.is_revoked(name):
-        return REVOKED
+    if person := people.find(name):
+        return REVOKED if person.revoked else ""
     problem = people.name_problem(name)
-    return f"{problem} ({OTHER_NAME})" if problem else ""
+    return f"{problem.message} ({problem.hint or OTHER_NAME})" if problem else ""

@@ -1,6 +1,5 @@
 """Limits of exports, reports and imports: over the API, in the shell, and what a busy server answers."""
 
-import getpass
 import select
 import socket
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from aisbench_core.access.operations import Operations
+from aisbench_core.accounts.names import process_account
 from aisbench_core.api.admission import MOST_UNDER_WAY
 from aisbench_core.api.app import MOST_AT_ONCE
 from aisbench_core.model import Role
@@ -108,7 +108,7 @@ def test_a_shell_says_what_is_too_much_and_leaves_files_as_they_are(shell: Comma
     log.write_text(BERT, "utf-8")
     shell.answer("import", str(log))
 
-    with busy(shell.data_dir, getpass.getuser()):
+    with busy(shell.data_dir, process_account()):
         refused = [
             shell.type(*words)
             for words in (

@@ -1,6 +1,7 @@
 """People, their roles and their sessions."""
 
-import getpass
+import os
+import pwd
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -134,35 +135,71 @@ def test_names_that_cannot_be_told_apart_are_refused(core: Core, name: str) -> N
         core.people.set_role(name, Role.VIEWER, TESTER)
 
 
-RESERVED = ["console", "c\u043ensole", "AISBench", "nobody", "daemon", getpass.getuser()]
-"""Names of the system, of its accounts, and of the console's own account."""
+OWN_ACCOUNT = pwd.getpwuid(os.getuid()).pw_name
+RESERVED = ["console", "c\u043ensole", "AISBench", "nobody", "root"]
+"""Names of the system."""
 
-LOOKALIKES = ["\u0430dmin", "\uff41dmin", "ANN", "\u0430nn"]
-"""Letters of two scripts or forms, and what is read like `ann`, whom everybody knows."""
+ACCOUNTS = ["daemon", "BACKUP", OWN_ACCOUNT]
+"""Accounts of this machine that are no person's, and the console's own one."""
+
+LOOKALIKES = [
+    *("\u0430dmin", "\uff41dmin", "ANN", "\u0430nn", "\u0251dmin"),
+    *("cIoud", "c0nsole", "c1oud", "\u1d04onsole", "\u0251nn"),
+    *("console\ufe0f", "console\u034f", "admin\u115f", "con\u180bsole", "\u2800console", "Ann\ufe0f"),
+]
+"""Letters of two scripts or forms, what nobody sees, and what is read like `ann`, whom everybody knows."""
+
+REFUSED = r"is reserved for the system|letters that look like|already has the name|cannot be seen"
 
 
-@pytest.mark.parametrize("name", [*RESERVED, *LOOKALIKES])
+@pytest.mark.parametrize("name", [*RESERVED, *ACCOUNTS, *LOOKALIKES])
 def test_a_proxy_brings_nobody_in_under_a_name_of_the_system_or_one_that_reads_like_another(
     core: Core, name: str
 ) -> None:
     core.sessions.begin("ann", "")
 
-    with pytest.raises(SignedOut, match=r"is reserved for the system|letters that look like|already has the name"):
+    with pytest.raises(SignedOut, match=REFUSED):
         core.sessions.begin(name, "lab-leads")
 
     assert refuse_name(core.people, name) != ""
     assert core.people.find(name) is None
 
 
-@pytest.mark.parametrize("name", [*RESERVED, *LOOKALIKES])
-def test_no_command_makes_a_person_or_a_token_of_such_a_name(core: Core, name: str) -> None:
+@pytest.mark.parametrize("name", [*RESERVED, *ACCOUNTS, *LOOKALIKES])
+def test_no_command_makes_a_person_of_such_a_name(core: Core, name: str) -> None:
     core.people.set_role("ann", Role.ENGINEER, TESTER)
 
-    with pytest.raises(SpecError, match=r"name: .*(is reserved for the system|look like|already has the name)"):
+    with pytest.raises(SpecError, match=f"name: .*({REFUSED})"):
         core.people.set_role(name, Role.ADMIN, TESTER)
-    if name.isascii():
-        with pytest.raises(SpecError, match=r"name: .*(is reserved for the system|already has the name)"):
-            core.tokens.create(TokenRequest(name=name), TESTER)
+
+
+@pytest.mark.parametrize("name", [name for name in (*RESERVED, *LOOKALIKES) if name.isascii()])
+def test_no_command_makes_a_token_of_such_a_name(core: Core, name: str) -> None:
+    core.people.set_role("ann", Role.ENGINEER, TESTER)
+
+    with pytest.raises(SpecError, match=r"name: .*(is reserved for the system|already has the name)"):
+        core.tokens.create(TokenRequest(name=name), TESTER)
+
+
+def test_a_token_is_called_as_the_account_of_a_service_on_this_machine(core: Core) -> None:
+    assert core.tokens.create(TokenRequest(name="daemon", read_only=True), TESTER)[0].name == "daemon"
+
+
+def test_a_token_is_renewed_under_its_name_whatever_the_name_is(core: Core) -> None:
+    core.tokens.create(TokenRequest(name="follower"), named("follower"))  # as an older console made it
+
+    assert core.tokens.create(TokenRequest(name="follower"), TESTER)[0].name == "follower"
+
+
+def test_names_that_differ_in_more_than_their_looks_are_different(core: Core) -> None:
+    for name in ("Eli", "Ell", "bob0", "bob2", "\u0130brahim", "Iris"):
+        assert core.sessions.begin(name, "").name == name
+
+
+def test_the_account_of_the_console_is_told_how_to_sign_in(core: Core) -> None:
+    refusal = refuse_name(core.people, OWN_ACCOUNT)
+
+    assert refusal.endswith("(run the console from an account of its own, or use another name)")
 
 
 def test_who_is_known_already_keeps_the_name(core: Core) -> None:
@@ -199,6 +236,41 @@ def test_a_name_that_nobody_signed_in_with_is_revoked_with_its_tokens(core: Core
         core.tokens.authenticate(text.plain)
     assert core.people.set_role("ci", Role.ENGINEER, TESTER).role is Role.ENGINEER
     assert core.tokens.authenticate(text.plain).name == "ci"
+
+
+def test_who_is_named_in_another_form_of_letters_is_revoked(core: Core) -> None:
+    core.sessions.begin("M\u00fcller", "")
+
+    assert core.people.revoke("Mu\u0308ller", TESTER).name == "M\u00fcller"
+
+    assert core.people.is_revoked("M\u00fcller")
+    assert len(core.people.all(TESTER)) == 1
+
+
+def test_a_name_that_only_looks_like_a_known_one_is_not_revoked(core: Core) -> None:
+    core.sessions.begin("ann", "")
+
+    with pytest.raises(SpecError, match=r"already has the name ANN: ann \(?.*"):
+        core.people.revoke("ANN", TESTER)
+
+    assert core.people.find("ANN") is None
+
+
+@pytest.mark.parametrize("misspell", [
+    lambda core: core.people.set_role("Alice", Role.ADMIN, TESTER), lambda core: core.people.revoke("Alice", TESTER),
+])  # fmt: skip
+def test_a_name_in_the_wrong_case_is_released_for_the_one_that_the_proxy_sends(
+    core: Core, misspell: Callable[[Core], Person]
+) -> None:
+    misspell(core)
+
+    refusal = refuse_name(core.people, "alice")
+    core.people.release("Alice", TESTER)
+
+    assert "use the name Alice, or ask an admin to give it free with `aisbench people release`" in refusal
+    assert refuse_name(core.people, "alice") == ""
+    assert core.sessions.begin("alice", "").name == "alice"
+    assert [person.name for person in core.people.all(TESTER)] == ["alice"]
 
 
 def test_what_an_admin_changes_is_in_the_audit_with_before_and_after(core: Core) -> None:

@@ -1,6 +1,5 @@
 """People whom an OpenID Connect provider signed in: whose name is whose, and how long a session is open."""
 
-import getpass
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from aisbench_core.model import Role, WayIn
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
-from tests.stores.test_people import Hands
+from tests.stores.test_people import OWN_ACCOUNT, Hands
 
 ISSUER = "https://id.example.org"
 ANN = Account(ISSUER, "s-ann", "ann", ("perf",))
@@ -75,7 +74,7 @@ def test_a_name_in_another_script_that_is_drawn_like_a_known_one_is_refused(core
     "name",
     [
         *("console", "aisbench", "AISBench", "root", "c\u043ensole", "follower"),
-        *("daemon", "Daemon", "BACKUP", "\u0455\u0443\u0455", getpass.getuser(), getpass.getuser().upper()),
+        *("daemon", "Daemon", "BACKUP", "\u0455\u0443\u0455", OWN_ACCOUNT, OWN_ACCOUNT.upper()),
     ],
 )
 def test_names_of_the_system_and_of_its_accounts_are_nobodys(core: Core, name: str) -> None:
@@ -132,8 +131,21 @@ def test_an_admin_releases_a_name_for_another_account(core: Core) -> None:
     assert core.sign_ins.whose(core.sign_ins.begin(moved)) == Whose("ann")
     with pytest.raises(SignInFailed):
         core.sign_ins.begin(ANN)
-    with pytest.raises(PersonNotFound, match="no account of a provider has the name 'eve'"):
+    with pytest.raises(PersonNotFound, match="nobody has the name 'eve'"):
         core.people.release("eve", TESTER)
+
+
+def test_a_role_that_was_given_to_a_name_in_the_wrong_case_is_released(core: Core) -> None:
+    core.people.set_role("bob", Role.LEAD, TESTER)
+    bob = Account(ISSUER, "s-bob", "Bob")
+    with pytest.raises(SignInFailed, match="already has the name Bob: bob") as refused:
+        core.sign_ins.begin(bob)
+
+    core.people.release("bob", TESTER)
+
+    assert "use the name bob, or ask an admin to give it free" in str(refused.value.hint)
+    assert core.sign_ins.whose(core.sign_ins.begin(bob)) == Whose("Bob")
+    assert core.people.find("bob") is None
 
 
 def test_nobody_else_releases_names(core: Core) -> None:

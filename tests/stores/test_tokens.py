@@ -52,7 +52,7 @@ def tokens_in(folder: Path, watch: Callable[[], datetime]) -> Tokens:
     """Tokens in a folder, where people may be known, too."""
     ledger = Ledger(folder / "ledger.sqlite3")
     people = People(ledger, watch)
-    return Tokens(TokenLedger(ledger), watch, people.role_of, people.name_problem)
+    return Tokens(TokenLedger(ledger), watch, people.role_of, people.require_program_name)
 
 
 def files_in(folder: Path) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,15 @@ def test_refused_addresses_and_revoked_people_are_in_the_audit_and_probes_are_no
         ("session.sign_in", "", ELSEWHERE, "refused"),
         ("session.sign_in", "bob", PROXY, "refused"),
     ]
+
+
+def test_a_refused_name_is_in_the_audit_as_it_is_read() -> None:
+    recorded: list[Act] = []
+    refusing = replace(identity(recorded), refuse_name=lambda _: REVOKED)
+
+    assert status_of(scope(PROXY, ("X-Forwarded-User", "Mu\u0308ller")), refusing) == 403
+
+    assert [act.who for act in recorded] == ["M\u00fcller"]
 
 
 async def no_body() -> Message:

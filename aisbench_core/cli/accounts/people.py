@@ -60,7 +60,8 @@ def revoke(name: str, yes: bool, as_json: bool) -> None:
 def release(name: str, as_json: bool) -> None:
     """Let another account of the OpenID Connect provider sign in under a name, with its role and runs.
 
-    Needed when a provider was replaced. The next account that signs in with the name gets it.
+    Needed when a provider was replaced. The next account that signs in with the name gets it. A name without such an
+    account, as one that was misspelt or that a proxy sent, is forgotten with its role or revocation.
     """
     open_core(writing=True).people.release(name, actor())
     display.result({"name": name}, as_json, lambda: f"{name}  released")
