@@ -254,8 +254,8 @@ def _expired(head: AuditHead, removal: AuditEntry, heads: AuditHeads) -> AuditCu
     """What is missing if the retention of a console that keeps entries for a shorter time has removed the head."""
     return AuditCut(
         Message(
-            "retention has removed entry {number}, the newest that is noted here{at}: another console removed all up to"
-            " it, the last time on {time}",
+            "entry {number}{at}, the newest one noted here, was deleted by the retention of another console, last on"
+            " {time}",
             number=head.number, at=_at(head), time=f"{removal.at:%Y-%m-%d %H:%M:%S %Z}",
         ),
         Message(

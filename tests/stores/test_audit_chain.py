@@ -200,7 +200,7 @@ def test_retention_removes_what_was_noted_without_an_alarm(
 
     assert Audit(ledger, 30, clock, heads).verify(TESTER).entries == 2
     with pytest.raises(
-        AuditCut, match="retention has removed entry 5"
+        AuditCut, match=r"entry 5 .*was deleted by the retention of another console"
     ):  # a console that keeps everything removed nothing
         Audit(ledger, 0, clock, AuditHeads(tmp_path / "third.json", "")).verify(TESTER, AuditHead(5, "0" * 64, START))
     assert audit.verify(TESTER).last_number == 7
@@ -214,7 +214,9 @@ def test_what_others_removed_by_retention_is_told_from_a_replaced_audit(
     clock.now = START + timedelta(days=40)
     brief.record(act("run.note"))
 
-    with pytest.raises(AuditCut, match=r"retention has removed entry 5, .* the last time on 2026-02-11 03:04:05"):
+    with pytest.raises(
+        AuditCut, match=r"entry 5 .*was deleted by the retention of another console, last on 2026-02-11 03:04:05"
+    ):
         idle.verify(TESTER)
     assert Audit(ledger, 30, clock, heads).verify(TESTER).last_number == 7, "with the setting of the other console"
 
