@@ -40,6 +40,9 @@ _DRAFT_SUFFIXES = (".new", ".new.wal")
 
 WAREHOUSE = "warehouse.duckdb"
 
+FileState = tuple[str, int, int, int]
+"""A file's path below its folder, size, time of change, and number: a file written anew has another."""
+
 
 @dataclass(frozen=True, slots=True)
 class Backups:
@@ -181,12 +184,13 @@ class Backups:
 @dataclass(frozen=True, slots=True)
 class _DataArchive:
     """What was added to an archive of a data folder. `recorded`: run folders with a record; `rewritten`: the files of
-    those that were added again."""
+    those that were added again; `states`: of these files, their sizes and times of change as they were added."""
 
     archive: tarfile.TarFile
     data_dir: Path
     recorded: set[Path] = field(default_factory=set)
     rewritten: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    states: dict[str, frozenset[FileState]] = field(default_factory=dict)
 
     def add(self, file: Path) -> bool:
         """Add a file as it is now; False if it was removed meanwhile."""
@@ -205,7 +209,13 @@ class _DataArchive:
         return True
 
     def add_again(self, folder: Path) -> None:
-        """Add a run's folder, which replaces what was added of it before."""
+        """Add a run's folder, which replaces what was added of it before, unless that is what was added again last.
+
+        A collecting that was given up leaves its folder as one that is being written."""
+        state = frozenset(_states(folder))
+        if self.states.get(folder.name) == state:
+            return
+        self.states[folder.name] = state
         self.recorded.discard(folder)
         files = [file for file in _below(folder) if self.add(file)]
         self.rewritten[folder.name] = tuple(file.relative_to(folder).as_posix() for file in files)
@@ -230,6 +240,13 @@ def _below(entry: Path) -> Iterator[Path]:
     elif entry.is_dir():
         for inner in sorted(entry.iterdir()):
             yield from _below(inner)
+
+
+def _states(folder: Path) -> Iterator[FileState]:
+    for file in _below(folder):
+        with suppress(FileNotFoundError):  # removed meanwhile
+            stat = file.stat()
+            yield file.relative_to(folder).as_posix(), stat.st_size, stat.st_mtime_ns, stat.st_ino
 
 
 def _is_excluded(entry: Path) -> bool:

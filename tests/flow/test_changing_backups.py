@@ -1,5 +1,6 @@
 """A backup that is taken while run folders are written is restored as a console in which everything agrees."""
 
+import tarfile
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -118,6 +119,21 @@ def test_a_backup_among_writers_that_never_pause_comes_to_an_end_and_agrees(
 
     assert other.storage.check(TESTER).damages == ()
     assert other.audit.verify(TESTER).entries > 0
+
+
+def test_a_folder_whose_collecting_was_given_up_is_not_archived_in_each_round(
+    bench: Bench, run_id: str, tmp_path: Path
+) -> None:
+    given_up = bench.follow(bench.launch()).run_id
+    bench.core.following.begin_collecting(given_up)
+    warehouse = BusyWarehouse(bench.core.settings.warehouse_path)
+    warehouse.after = lambda: describe(bench, run_id)
+
+    other = backed_up(bench.core, tmp_path, warehouse)
+
+    with tarfile.open(tmp_path / "backup.tar.gz") as archive:
+        assert archive.getnames().count(f"runs/{given_up}/logs/worker-0.log") == 2
+    assert other.storage.check(TESTER).damages == ()
 
 
 def test_drafts_are_no_part_of_a_backup(bench: Bench, run_id: str, tmp_path: Path) -> None:
