@@ -11,8 +11,9 @@ import pytest
 from aisbench_core.cloud.ports import ObjectStat
 from aisbench_core.errors import CloudUnavailable
 from aisbench_core.messages import Message, in_chinese
-from aisbench_core.model import NOTHING_RESOLVED, Level, Resolved, ResolvedContent, resolved_of
-from aisbench_core.running.resolving.inputs import MAX_SECONDS, resolve_input
+from aisbench_core.model import NOTHING_RESOLVED, Level, Resolved, ResolvedContent, RunSpec, resolved_of
+from aisbench_core.running.resolving.config_files import resolve_files
+from aisbench_core.running.resolving.inputs import MAX_SECONDS, list_pages, resolve_input
 from aisbench_core.running.resolving.service import store_resolved
 from aisbench_core.running.resolving.stored import read_resolved
 from aisbench_core.running.run_paths import RunFolder
@@ -84,6 +85,35 @@ def test_a_list_that_takes_too_long_or_breaks_off_is_unknown() -> None:
     assert slow.why_unknown == "its objects were not listed within 300 s"
     assert "OBS does not answer" in lost.why_unknown
     assert not slow.sha256 + lost.sha256
+
+
+class LongStore(MemoryStore):
+    """Counts the pages that are asked for."""
+
+    asked = 0
+
+    def pages(self, prefix: str) -> Iterator[Sequence[ObjectStat]]:
+        for page in super().pages(prefix):
+            self.asked += 1
+            yield page
+
+
+def names_of(objects: MemoryStore, max_objects: int = 10) -> Iterator[set[str]]:
+    for page in list_pages(objects, "/bucket/data/", MovableClock(a.T0), lambda _: None, max_objects):
+        yield {stat.path.removeprefix("/bucket/data/") for stat in page}
+
+
+def test_code_is_listed_until_the_files_that_parameters_name_are_found_or_the_limit_is_reached() -> None:
+    contents = {f"/bucket/data/{name}.yaml": b"" for name in "abcdef"}
+    spec, objects = RunSpec(workload="w", flavor="f"), LongStore(contents, page=1)
+
+    assert resolve_files(spec, {"config": "b.yaml"}, names_of(objects), objects) == {}
+    assert objects.asked == 2
+    [missing] = resolve_files(spec, {"config": "g.yaml"}, names_of(objects), objects).values()
+    assert missing.why_unknown == "the run's code has no file g.yaml"
+    [found] = resolve_files(spec, {"config": "f.yaml"}, names_of(objects, max_objects=3), objects).values()
+    assert found.why_unknown == "it has more than 3 objects"
+    assert resolve_files(spec, {"config": "g.yaml"}, None, objects) == {}
 
 
 @dataclass

@@ -1,11 +1,11 @@
 """Configuration files that parameters name: read and hashed where they lie on OBS."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 
 from aisbench_core.cloud.ports import ObjectStore
-from aisbench_core.errors import CloudError
+from aisbench_core.errors import CloudError, ResultError
 from aisbench_core.formats import size
 from aisbench_core.messages import Message
 from aisbench_core.model import Channel, ResolvedContent, RunSpec, is_in_code, names_config_file, path_in_code
@@ -13,34 +13,37 @@ from aisbench_core.model import Channel, ResolvedContent, RunSpec, is_in_code, n
 MAX_BYTES = 1024 * 1024
 """Of a file that is read; configuration files have some kB."""
 
+Pages = Iterable[Collection[str]]
+"""Paths of files below a directory, as they are listed."""
+
 _OBS = "obs://"
 _INPUTS = "/home/ma-user/modelarts/inputs"
 
 
 def resolve_files(
-    spec: RunSpec, speed: Mapping[str, object], code_path: str, objects: ObjectStore
+    spec: RunSpec, speed: Mapping[str, object], code: Pages | None, objects: ObjectStore
 ) -> dict[str, ResolvedContent]:
     """The content of each file outside of the code that a parameter names, or why it is unknown, by parameter.
 
-    `speed`: the parameters that decide speed. `code_path`: the run's code on OBS; empty if it has none. The hash of the
-    code covers the files in it."""
+    `speed`: the parameters that decide speed. `code`: lists the run's code in pages of paths below its directory, as
+    far as it is read; None if the code is unknown. The hash of the code covers the files in it."""
     named = {name: str(value) for name, value in speed.items() if names_config_file(value)}
     inside = {name: path for name, value in named.items() if (path := path_in_code(value, spec.local_code_dir))}
     outside = {name: _outside(spec, value, objects) for name, value in named.items() if name not in inside}
-    return {**outside, **dict(_missing(inside, code_path, objects))}
+    return outside if code is None or not inside else {**outside, **_missing(inside, code)}
 
 
-def _missing(named: Mapping[str, str], code_path: str, objects: ObjectStore) -> Iterator[tuple[str, ResolvedContent]]:
-    if not named:
-        return
+def _missing(named: Mapping[str, str], pages: Pages) -> dict[str, ResolvedContent]:
+    left = dict(named)
     try:
-        code = {stat.path.removeprefix(code_path) for stat in objects.list(code_path)} if code_path else set()
-    except CloudError as error:
-        yield from ((name, ResolvedContent.unknown(error.sentence)) for name in named)
-        return
-    for name, path in named.items():
-        if not is_in_code(path, code):
-            yield name, ResolvedContent.unknown(Message("the run's code has no file {path}", path=path))
+        for names in pages:
+            left = {name: path for name, path in left.items() if not is_in_code(path, names)}
+            if not left:
+                break
+    except (CloudError, ResultError) as error:
+        return {name: ResolvedContent.unknown(error.sentence) for name in left}
+    why = {name: Message("the run's code has no file {path}", path=path) for name, path in left.items()}
+    return {name: ResolvedContent.unknown(message) for name, message in why.items()}
 
 
 def _outside(spec: RunSpec, value: str, objects: ObjectStore) -> ResolvedContent:

@@ -1,6 +1,6 @@
 """Resolves a launch and stores the outcome in the run's folder, sealed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from aisbench_core.running.resolving.algorithms import resolve_algorithm
 from aisbench_core.running.resolving.config_files import resolve_files
 from aisbench_core.running.resolving.descriptions import describe_resolved
 from aisbench_core.running.resolving.images import resolve_image
-from aisbench_core.running.resolving.inputs import resolve_input
+from aisbench_core.running.resolving.inputs import list_pages, resolve_input
 from aisbench_core.running.resolving.stored import dump_resolved
 from aisbench_core.running.run_files import read_facts
 from aisbench_core.running.run_paths import RunFolder
@@ -38,16 +38,24 @@ class Resolver:
         Code and image of a run of an algorithm are those of the algorithm."""
         spec, objects, algorithm = run.spec, self.cloud.objects, None
         speed = read_facts(folder.launch).workload.speed_parameters or {}
-        code_path = run_paths.code_path(spec, run.code_sha256, self.cloud.profile) if spec.code_dir else ""
+        code_path: str | None = ""
+        if spec.code_dir:
+            code_path = run_paths.code_path(spec, run.code_sha256, self.cloud.profile)
         if spec.algorithm:
             algorithm = resolve_algorithm(spec.algorithm, self.cloud, self.clock, self.on_page)
+            code_path = algorithm.code_path if algorithm.code.sha256 else None
         channels = [channel for channel in spec.inputs if channel.path]
         return Resolved(
             inputs={one.name: resolve_input(objects, one.path, self.clock, self.on_page) for one in channels},
-            files=resolve_files(spec, speed, algorithm.code_path if algorithm else code_path, objects),
+            files=resolve_files(spec, speed, None if code_path is None else self._names(code_path), objects),
             code=algorithm.code if algorithm else None,
             image=algorithm.image if algorithm else self._image(spec),
         )
+
+    def _names(self, code_path: str) -> Iterator[set[str]]:
+        """The names of the code's objects, page by page; an empty path has none."""
+        for page in list_pages(self.cloud.objects, code_path, self.clock, self.on_page) if code_path else ():
+            yield {stat.path.removeprefix(code_path) for stat in page}
 
     def _image(self, spec: RunSpec) -> ResolvedContent | None:
         return resolve_image(self.cloud.images, spec.image_url, self.cloud.profile) if spec.image_url else None
