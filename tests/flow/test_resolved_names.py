@@ -1,6 +1,7 @@
 """What names in a spec stood for when the job was created: tags of images, configuration files, algorithms."""
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -181,6 +182,36 @@ def test_a_digest_that_somebody_else_wrote_is_not_believed(bench: Bench) -> None
     assert bench.follow(run).state is RunState.COMPLETED
     assert (recorded(bench, run).resolved, file.exists()) == (None, False)
     assert bench.core.storage.check(named(PERSON)).damages == ()
+
+
+def test_results_are_collected_while_all_threads_of_launches_wait_for_what_names_stand_for(
+    sandbox: SandboxProcess, bench: Bench
+) -> None:
+    bench = bench_on(sandbox, bench.core.settings.data_dir, follower_threads=1)
+    following, waits, goes_on, is_recorded = bench.core.following, *(threading.Event() for _ in range(3))
+
+    @contextmanager
+    def wait(run_id: str, content: bytes | None) -> Iterator[None]:
+        waits.set()
+        assert goes_on.wait(60)
+        with following.resolving(run_id, content):
+            yield
+
+    [ended] = run_all(bench, SPEC)
+    launched = bench.follow(bench.launch(of_image(IMAGE)), RunState.UPLOADING)
+    follower = replace(following, resolving=wait, record=lambda _: is_recorded.set()).follower()
+    bench.clock.move(60)
+    follower.tick()
+    assert waits.wait(60)
+
+    bench.core.ledger.advance(ended, replace(ended, state=RunState.COLLECTING, next_step_at=bench.clock()))
+    follower.tick()
+
+    assert is_recorded.wait(60)
+    assert bench.run(launched).state is RunState.UPLOADING
+    goes_on.set()
+    follower.settle()
+    assert bench.run(launched).state is RunState.SUBMITTING
 
 
 # --- configuration files ------------------------------------------------------------------------------

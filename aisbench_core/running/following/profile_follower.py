@@ -31,9 +31,6 @@ from aisbench_core.running.stores.clock import skew_message
 LOG = logging.getLogger(__name__)
 
 POLLED = frozenset({RunState.QUEUED, RunState.RUNNING})
-# States that move many bytes.
-SLOW = frozenset({RunState.UPLOADING, RunState.COLLECTING})
-
 LONGEST_WAIT = 600.0
 # Of the delay; more are centuries, and at last more than a number can hold.
 MOST_DOUBLINGS = 30
@@ -75,7 +72,9 @@ class ProfileFollower:
             if run.state in POLLED:
                 by_list_call[run.spec.api].append(run)
             else:
-                pool = self._tasks.slow if run.state in SLOW else self._tasks.quick
+                # States that move many bytes have threads of their own.
+                slow = {RunState.UPLOADING: self._tasks.uploading, RunState.COLLECTING: self._tasks.collecting}
+                pool = slow.get(run.state, self._tasks.quick)
                 self._tasks.start(self._profile, run.run_id, partial(self._advance, run), pool)
         for api, polled in by_list_call.items():
             last = self._polled_at.get(api)

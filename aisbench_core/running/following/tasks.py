@@ -19,11 +19,13 @@ DISK_LOG_SECONDS = 600
 
 class Tasks:
     """Threads and what they are doing. Steps that move many bytes have threads of their own, so that no stop waits for
-    an upload; so have notifications, because a recipient that does not answer takes a thread for seconds."""
+    an upload, and no result for the data of many launches to be listed; so have notifications, because a recipient that
+    does not answer takes a thread for seconds."""
 
     def __init__(self, threads: int) -> None:
         self.quick = ThreadPoolExecutor(threads, "step")
-        self.slow = ThreadPoolExecutor(threads, "slow-step")
+        self.uploading = ThreadPoolExecutor(threads, "upload")
+        self.collecting = ThreadPoolExecutor(threads, "collect")
         self.notifying = ThreadPoolExecutor(1, "notify")
         self._guard = threading.Lock()
         self._owners: dict[str, str] = {}
@@ -62,7 +64,7 @@ class Tasks:
     def shut_down(self) -> None:
         """Wait for all tasks, and end the threads."""
         self.settle()
-        for pool in (self.quick, self.slow, self.notifying):
+        for pool in (self.quick, self.uploading, self.collecting, self.notifying):
             pool.shutdown()
 
     def _end(self, task: str, future: Future[None]) -> None:
