@@ -102,7 +102,7 @@ MEANINGS: Mapping[str, str] = {
     "total_nodes": "Number of nodes.",
     "trials": "Runs of the search.",
     "unit": "Unit of the values beside it.",
-    "unknown": "Number of runs of which something that decides speed is not known.",
+    "unknown": "Number of runs for which something that affects speed is unknown.",
     "updated_at": "Time in UTC.",
     "used": "How much is used.",
     "valid": "Number of valid ones.",

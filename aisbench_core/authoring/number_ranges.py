@@ -48,6 +48,8 @@ class NumberRange:
         """What is allowed, for display."""
         limits = self._limits
         kind = Message("a whole number") if self.is_whole else Message("a number")
+        if self.without_least or self.without_most:
+            return Message("{kind} {limits}", kind=kind, limits=limits)
         return Message("{kind}, {limits}", kind=kind, limits=limits) if limits else kind
 
     @property
@@ -56,11 +58,11 @@ class NumberRange:
             return limits_text(self.least, self.most)
         lower: Message | Literal[""] = limits_text(self.least, None)
         if self.without_least:
-            lower = Message("more than {minimum:.12g}", minimum=self.least)
+            lower = Message("greater than {minimum:.12g}", minimum=self.least)
         upper: Message | Literal[""] = limits_text(None, self.most)
         if self.without_most:
             upper = Message("less than {maximum:.12g}", maximum=self.most)
-        return Message("{lower}, {upper}", lower=lower, upper=upper) if lower and upper else lower or upper
+        return Message("{lower} and {upper}", lower=lower, upper=upper) if lower and upper else lower or upper
 
     def _includes(self, number: float) -> bool:
         is_limit = (self.without_least and number == self.least) or (self.without_most and number == self.most)

@@ -153,7 +153,7 @@ def _comparison_text(comparison: "Comparison") -> str:
     if comparison.reasons:
         lines.append(f"because of: {', '.join(comparison.reasons)}")
     if comparison.unknown:
-        lines.append(f"not known of every run: {', '.join(comparison.unknown)}{_doubt(comparison)}")
+        lines.append(f"unknown for some runs: {', '.join(comparison.unknown)}{_doubt(comparison)}")
     ids = [run.run_id for run in comparison.runs]
     fields = [(field.field, *map(display.value, field.values)) for field in comparison.differences]
     differences = display.table(("differs", *ids), fields) if fields else "the configurations are equal"
@@ -173,8 +173,9 @@ def _comparison_text(comparison: "Comparison") -> str:
 def _doubt(comparison: "Comparison") -> str:
     if comparison.verdict == "not comparable":
         return ""
-    by_rows = comparison.by == "rows"
-    return "; rows that may differ in these have no ratio" if by_rows else "; ratios hold only if these are equal"
+    if comparison.by == "rows":
+        return "; no ratio is shown between rows that may differ in them"
+    return "; ratios are valid only if these are equal"
 
 
 def _targets(comparison: "Comparison") -> Iterator[str]:

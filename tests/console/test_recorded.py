@@ -142,9 +142,9 @@ def test_a_comparison_names_what_an_imported_run_does_not_tell(open_page: OpenPa
 
     app = open_page("compare", ids=["here", OLD])
 
-    assert "Not known of every run: Parameters, Data. Ratios hold only if these are equal." in texts(app)
+    assert "Unknown for some runs: Parameters, Data. Ratios are valid only if these are equal." in texts(app)
     by_rows = texts(open_page("compare", ids=["here", OLD], by="rows"))
-    assert "Not known of every run: Parameters, Data. Rows that may differ in these have no ratio." in by_rows
+    assert "Unknown for some runs: Parameters, Data. No ratio is shown between rows that may differ in them." in by_rows
 
 
 def test_a_comparison_that_has_no_ratio_does_not_say_when_its_ratios_hold(open_page: OpenPage, imported: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_comparison_that_has_no_ratio_does_not_say_when_its_ratios_hold(open_p
 
     shown = texts(open_page("compare", ids=["elsewhere", OLD]))
 
-    assert "Not known of every run: Parameters, Data." in shown
+    assert "Unknown for some runs: Parameters, Data." in shown
     assert "Ratios hold" not in shown
 
 
@@ -162,7 +162,7 @@ def test_scaling_of_imported_runs_names_what_they_do_not_tell(open_page: OpenPag
     app = open_page("compare", ids=OLD)
 
     assert "Scaling over nodes" in texts(app)
-    assert "Not known of every run: Parameters." in texts(app)
+    assert "Unknown for some runs: Parameters." in texts(app)
 
 
 def test_the_system_of_an_imported_result_can_be_described(open_page: OpenPage, imported: Path) -> None:

@@ -166,7 +166,7 @@ def test_an_imported_run_is_shown_compared_and_exported_as_such(shell: CommandLi
     exported = shell.type("export", "--region", "imported")
 
     assert "imported from bert.log (1)" in shown.stdout
-    assert "not known of every run: parameters, " in compared.stdout
+    assert "unknown for some runs: parameters, " in compared.stdout
     assert "equal" not in compared.stdout, "they are not comparable, so there is no ratio that holds"
     assert [row["origin"] for row in csv.DictReader(exported.stdout.splitlines())] == ["imported", "imported"]
 

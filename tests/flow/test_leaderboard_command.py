@@ -58,5 +58,5 @@ def test_rows_side_by_side_have_no_interval_where_something_decisive_is_not_know
     [row] = [line.split() for line in text.splitlines() if line.startswith("tagged-0 ")]
     assert row == ["tagged-0", "2", "8,420", *["–"] * 5]
     assert "tagged-0: mixed or unknown: image" in text
-    assert "not known of every run: image; ratios hold only if these are equal" in text
-    assert "not known of every run: image; rows that may differ in these have no ratio" in by_rows
+    assert "unknown for some runs: image; ratios are valid only if these are equal" in text
+    assert "unknown for some runs: image; no ratio is shown between rows that may differ in them" in by_rows

@@ -47,10 +47,10 @@ def test_a_number_beyond_all_floats_or_with_underscores_is_refused_without_limit
 @pytest.mark.parametrize(
     ("field", "refused", "taken", "allowed"),
     [
-        (Field(gt=0, le=720), ("0", "721", "-1"), ("0.001", "720"), "enter a number, more than 0, at most 720"),
-        (Field(ge=1, lt=2), ("0.5", "2"), ("1", "1.99"), "enter a number, at least 1, less than 2"),
-        (Field(gt=0), ("0", "-1"), ("1e-9", "1e9"), "enter a number, more than 0"),
-        (Field(lt=5), ("5",), ("-7", "4.9"), "enter a number, less than 5"),
+        (Field(gt=0, le=720), ("0", "721", "-1"), ("0.001", "720"), "enter a number greater than 0 and at most 720"),
+        (Field(ge=1, lt=2), ("0.5", "2"), ("1", "1.99"), "enter a number at least 1 and less than 2"),
+        (Field(gt=0), ("0", "-1"), ("1e-9", "1e9"), "enter a number greater than 0"),
+        (Field(lt=5), ("5",), ("-7", "4.9"), "enter a number less than 5"),
         (Field(ge=0), ("-1",), ("0",), "enter a number, at least 0"),
     ],
 )

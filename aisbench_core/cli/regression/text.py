@@ -40,7 +40,7 @@ def _details(group: "histories.TrendVerdict", regression: "histories.RegressionV
     not_counted = {
         "imported runs not counted because their time is unknown": group.timeless,
         "runs not counted because of another accelerator or other data": group.other_systems,
-        "runs not counted because something that decides speed is not known": group.unknown,
+        "runs not counted because something that affects speed is unknown": group.unknown,
         "runs below their target accuracy, of which only the accuracy is compared": group.missed,
         "runs not counted because of an older image or code of their version": regression.other_builds,
     }

@@ -18,7 +18,7 @@ SET = timedelta(seconds=1)
 NOTABLE_SKEW = timedelta(seconds=30)
 SET_CLOCK = Message("set it by NTP; until then the ledger's clock is used")
 THE_LEDGER = Message("the ledger")
-SET_BY_REGION = Message("set it by NTP; the region refuses requests from a difference of 15 min on")
+SET_BY_REGION = Message("synchronise it with NTP; the region refuses requests when clocks differ by 15 min or more")
 
 
 def machine_clock() -> datetime:

@@ -200,7 +200,7 @@ def what_makes_known(*rows: str) -> Hint:
     """What to do so that later runs are compared; empty where all is known, and for names of other versions."""
     names = dict.fromkeys(name for row in rows for name in row.split(";") if name)
     ways = [way for name in names if (way := _way_to_know(name))]
-    return Message("For a comparison: {ways}", ways=joined("; ", ways)) if ways else ""
+    return Message("To make later runs comparable: {ways}", ways=joined("; ", ways)) if ways else ""
 
 
 def _way_to_know(name: str) -> Message | None:
