@@ -162,7 +162,7 @@ class Core:
             self.tokens.acting, clock,
         )  # fmt: skip
         schedules = ScheduleLedger(ledger)
-        self.schedules = ScheduleService(schedules, self.series, self.tokens, clock)
+        self.schedules = ScheduleService(schedules, self.series, self.tokens, clock, settings.console_follows)
         held = self.schedules.held
         self.health = HealthChecks(settings, interactive, ledger, clock, held, check_folders, check_warehouse)
         self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)

@@ -19,6 +19,11 @@ from aisbench_core.series.snapshot import ROUNDING, SeriesSnapshot
 from aisbench_core.tokens.service import Tokens
 
 TAKE_OVER = Message("its owner can resume it with the right role or another token; or remove it, and add it again")
+# What the follower has, and a console that follows nothing may not: the values of secrets, and the code.
+OF_THE_FOLLOWER = (
+    *("secrets.value", "boot.missing"),
+    *("code.missing", "code.files", "code.size", "code.depth", "code.unreadable"),
+)
 CORRECT_PLAN = Message("correct that, or remove the schedule and add it again with another plan")
 
 
@@ -31,12 +36,15 @@ def _owner(self: "ScheduleService", name: str, **_: object) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleService:
-    """All schedules of this console. Methods about one of them raise ScheduleNotFound."""
+    """All schedules of this console. Methods about one of them raise ScheduleNotFound.
+
+    `is_following`: whether this console may launch them, with its secrets and code."""
 
     ledger: ScheduleLedger
     series: SeriesService
     tokens: Tokens
     clock: Clock
+    is_following: bool
 
     def all(self) -> list[Schedule]:
         """Every schedule, by name."""
@@ -62,7 +70,8 @@ class ScheduleService:
         """Why each of its times launches nothing until somebody does something about it; None if it may launch."""
         try:
             self.launcher(schedule)
-            draft = self.series.checked(schedule.plan, schedule.profile)
+            ignored = () if self.is_following else OF_THE_FOLLOWER
+            draft = self.series.checked(schedule.plan, schedule.profile, ignored)
         except NotAllowed as error:
             return error.sentence
         except (ConfigError, SpecError) as error:

@@ -1,7 +1,7 @@
 """Plans, launches, shows, stops and repeats series, and changes their budgets; launches their cells as runs."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -114,12 +114,14 @@ class SeriesService:
         self.files.keep(launched)
         return launched
 
-    def checked(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
-        """The draft of a plan that can be launched. Raises SpecError with every error of every cell."""
+    def checked(self, plan: SeriesPlan, profile: str, ignored: Collection[str] = ()) -> planning.SeriesDraft:
+        """The draft of a plan that can be launched. Raises SpecError with every error of every cell.
+
+        `ignored`: the names of rules that do not count."""
         draft = self._drafted(plan, profile)
-        if draft.errors:
+        if errors := [row_finding for row_finding in draft.errors if row_finding.finding.rule not in ignored]:
             raise SpecError(
-                Message("this series cannot be launched"), [_problem(row_finding) for row_finding in draft.errors]
+                Message("this series cannot be launched"), [_problem(row_finding) for row_finding in errors]
             )
         return draft
 

@@ -173,6 +173,22 @@ def test_a_schedule_that_no_time_would_launch_is_held_with_what_to_do(
     assert launched(bench) == []
 
 
+def test_a_console_that_follows_nothing_does_not_judge_what_only_its_follower_has(
+    bench: SeriesBench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "code"
+    monkeypatch.setenv("AISBENCH_SECRET_HF_TOKEN", "a-value")
+    as_added_by(bench, named("ci"), code_on_the_server(code).model_copy(update={"secrets": ("HF_TOKEN",)}))
+    monkeypatch.delenv("AISBENCH_SECRET_HF_TOKEN")
+    code.rename(tmp_path / "elsewhere")
+
+    (held,) = bench.core.schedules.held()
+    console = SeriesBench.on(bench.core.settings.data_dir, console_follows=False).core
+
+    assert "HF_TOKEN has no value" in str(held.why)
+    assert console.schedules.held() == []
+
+
 def test_a_schedule_whose_last_series_is_held_is_held_too(bench: SeriesBench) -> None:
     draft = bench.core.series.plan(SPEC, {"repeats": 2, "budget": 0.5})
     bench.core.schedules.add(draft.plan, NIGHTLY, "", named("ci"))
