@@ -11,6 +11,7 @@ from tests.console.conftest import OpenPage
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN
 
 LISTED = '{"inputs": {"data_url": {"sha256": "cafe", "objects": 1281167, "size": 147897477120}}}'
+SINGLE = '{"inputs": {"data_url": {"sha256": "f00d", "objects": 1, "size": 3}}}'
 UNKNOWN = '{"inputs": {"data_url": {"reason": "it has more than 2,000,000 objects"}}}'
 
 
@@ -30,7 +31,7 @@ def test_a_run_shows_how_much_data_it_read_or_why_that_is_unknown(open_page: Ope
         {**run.spec.model_dump(), "inputs": [{"name": "data_url", "path": "/data/imagenet/"}]}
     )
     values = []
-    for run_id, resolved in (("listed", LISTED), ("unlisted", UNKNOWN)):
+    for run_id, resolved in (("listed", LISTED), ("single", SINGLE), ("unlisted", UNKNOWN)):
         launched = Event(run_id, a.T0, "console", Level.INFO, "launched", "ann")
         ledger.add(replace(run, run_id=run_id, spec=spec), launched)
         folder = used / "runs" / run_id
@@ -39,4 +40,8 @@ def test_a_run_shows_how_much_data_it_read_or_why_that_is_unknown(open_page: Ope
         (sent,) = [table.value for table in open_page("live", run=run_id).dataframe if "Kind" in table.value.columns]
         values.append(dict(zip(sent["Field"], sent["Value"], strict=True))["Data of data_url"])
 
-    assert values == ["1,281,167 objects, 137.7 GiB, SHA-256 cafe", "it has more than 2,000,000 objects"]
+    assert values == [
+        "1,281,167 objects, 137.7 GiB, SHA-256 cafe",
+        "1 object, 3 B, SHA-256 f00d",
+        "it has more than 2,000,000 objects",
+    ]

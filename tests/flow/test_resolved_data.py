@@ -81,4 +81,4 @@ def test_the_events_of_a_run_say_what_was_read(bench: Bench) -> None:
 
     messages = [event.message for event in bench.core.ledger.events(run.run_id)]
 
-    assert any(message.startswith("data of input data_url: 1 objects, 3 B, ") for message in messages)
+    assert any(message.startswith("data of input data_url: 1 object, 3 B, SHA-256 ") for message in messages)

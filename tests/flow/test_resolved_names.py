@@ -1,5 +1,6 @@
 """What names in a spec stood for when the job was created: tags of images, configuration files, algorithms."""
 
+import hashlib
 import json
 import threading
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from tests.sandbox_process import SandboxProcess
 
 IMAGE = "sandbox-team/bench/resnet:v2"
 MANIFEST = (HOME / "workloads" / "quickstart_digits" / "workload.yaml").read_text("utf-8")
+INCLUDES = b"_base_: ../base.yaml\n"
 CONFIG = """parameters:
   config_path: {type: str, default: configs/small.yaml, help: Its settings., help_zh: 设置。, decides_speed: true}
 """
@@ -108,6 +110,10 @@ def test_an_image_named_by_its_digest_is_that_of_the_tag_and_is_not_asked_for(
     ("image", "reason"),
     [
         ("quay.example.com/lab/resnet:v2", "quay.example.com is not the registry of profile sandbox"),
+        (
+            f"swr.sandbox.myhuaweicloud.com/{IMAGE}",
+            "swr.sandbox.myhuaweicloud.com is not the registry of profile sandbox",
+        ),
         ("somebody/resnet:v2", "The image somebody/resnet:v2 is not found."),
     ],
 )
@@ -245,6 +251,25 @@ def test_a_file_in_an_input_is_read_where_the_input_lies(local_dir: str, bench: 
     assert json.loads(recorded(bench, run).resolved or "")["files"]["config_path"]["size"] == 9
 
 
+def test_a_file_in_a_listed_input_that_is_too_large_or_includes_others_counts_by_its_line_in_the_list(
+    bench: Bench,
+) -> None:
+    for path, content in (("ann.json", b" " * (1024 * 1024 + 1)), ("a/c.yaml", INCLUDES), ("b/c.yaml", INCLUDES)):
+        bench.objects().put(f"/sandbox-bench/data/{path}", content)
+    channel = {"name": "data_url", "path": "/sandbox-bench/data/", "local_dir": "/data"}
+
+    runs = run_all(
+        bench, *(configured(f"/data/{path}", inputs=[channel]) for path in ("ann.json", "a/c.yaml", "b/c.yaml"))
+    )
+
+    assert [recorded(bench, run).not_known for run in runs] == ["", "", ""]
+    assert len({recorded(bench, run).fingerprint for run in runs}) == 3
+    stat = bench.objects().head("/sandbox-bench/data/ann.json")
+    assert stat is not None
+    line = hashlib.sha256(f"{stat.etag} {stat.size} ann.json\n".encode()).hexdigest()
+    assert json.loads(recorded(bench, runs[0]).resolved or "")["files"]["config_path"]["sha256"] == line
+
+
 @pytest.mark.parametrize(
     "path", ["configs/small.yaml", "small.yaml", "../configs/small.yaml", "code/configs/small.yaml"]
 )
@@ -262,10 +287,12 @@ def test_a_file_of_the_code_is_covered_by_the_hash_of_the_code(path: str, bench:
         ("/etc/large.yaml", "it is neither on OBS nor in an input of the run"),
         ("obs://sandbox-bench/nothing.yaml", "The specified key does not exist"),
         ("obs://sandbox-bench/huge.yaml", "it has more than 1 MiB"),
+        ("obs://sandbox-bench/includes.yaml", "it may include other files"),
     ],
 )
 def test_a_file_that_nobody_can_read_is_unknown_and_the_run_says_why(path: str, reason: str, bench: Bench) -> None:
     bench.objects().put("/sandbox-bench/huge.yaml", b"#" * (1024 * 1024 + 1))
+    bench.objects().put("/sandbox-bench/includes.yaml", INCLUDES)
 
     [run] = run_all(bench, configured(path))
 
@@ -290,6 +317,22 @@ def test_runs_of_an_algorithm_count_by_its_code_as_it_was_at_the_launch(bench: B
     fingerprints = [recorded(bench, run).fingerprint for run in (first, second, third)]
     assert fingerprints[0] == fingerprints[1] != fingerprints[2]
     assert {recorded(bench, run).not_known for run in (first, second, third)} == {""}
+
+
+def test_algorithms_with_other_images_of_unknown_digests_are_not_taken_for_equal(bench: Bench, tmp_path: Path) -> None:
+    code, hashes = str(tmp_path / "data" / "workloads" / "configured" / "code"), []
+    for image in ("somebody/a:1", "somebody/b:1"):
+        algorithm = bench.core.algorithms.create(
+            changed(of_image(image), code_dir=code), "sandbox", named(PERSON), lambda *_: None
+        )
+        [run] = run_all(
+            bench,
+            RunSpec(workload=SPEC.workload, flavor=SPEC.flavor, cards_per_node=2, algorithm=algorithm.algorithm_id),
+        )
+        hashes.append(json.loads(recorded(bench, run).resolved or "")["code"]["sha256"])
+        assert recorded(bench, run).not_known == "image"
+
+    assert hashes[0] != hashes[1]
 
 
 def test_the_code_of_an_algorithm_that_cannot_be_listed_is_unknown(bench: Bench, sandbox: SandboxProcess) -> None:

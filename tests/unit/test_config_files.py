@@ -3,6 +3,9 @@
 import pytest
 
 from aisbench_core.model import is_in_code, names_config_file, path_in_code, pinned_image
+from aisbench_core.running.resolving.config_files import resolve_files
+from tests import records as a
+from tests.memory_store import MemoryStore
 
 CODE = ("train.py", "config/large.yaml", "src/model_utils/config.py")
 JOB = "/home/ma-user/modelarts/user-job-dir"
@@ -64,3 +67,25 @@ DIGEST = "sha256:" + "1" * 64
 )
 def test_a_digest_stands_in_place_of_the_tag(image: str, digest: str, expected: str) -> None:
     assert pinned_image(image, digest) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_known"),
+    [
+        ("c.yaml", "batch: 64\nimportant: true\n", True),
+        ("c.json", '{"batch": 64}', True),
+        ("c.py", "batch = 64", False),
+        ("c.yaml", "_BASE_: ../base.yaml", False),
+        ("c.yaml", "batch: 64\nmodel: !include model.yaml\n", False),
+        ("c.yaml", "batch: 64\ndefaults:\n  - model: large\n", False),
+        ("c.json", '{"extends": "base.json"}', False),
+        ("c.json", '{"model": {"$ref": "model.json"}}', False),
+        ("c.conf", 'include "base.conf"', False),
+    ],
+)
+def test_a_file_on_obs_that_may_include_others_is_not_known_by_its_bytes(name: str, text: str, is_known: bool) -> None:
+    objects = MemoryStore({f"/bucket/{name}": text.encode()})
+
+    found = resolve_files(a.spec(), {"config": f"obs://bucket/{name}"}, (), (), objects)["config"]
+
+    assert (bool(found.sha256), found.reason) == (is_known, "" if is_known else "it may include other files")

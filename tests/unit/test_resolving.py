@@ -107,13 +107,13 @@ def test_code_is_listed_until_the_files_that_parameters_name_are_found_or_the_li
     contents = {f"/bucket/data/{name}.yaml": b"" for name in "abcdef"}
     spec, objects = RunSpec(workload="w", flavor="f"), LongStore(contents, page=1)
 
-    assert resolve_files(spec, {"config": "b.yaml"}, names_of(objects), objects) == {}
+    assert resolve_files(spec, {"config": "b.yaml"}, names_of(objects), (), objects) == {}
     assert objects.asked == 2
-    [missing] = resolve_files(spec, {"config": "g.yaml"}, names_of(objects), objects).values()
+    [missing] = resolve_files(spec, {"config": "g.yaml"}, names_of(objects), (), objects).values()
     assert missing.why_unknown == "the run's code has no file g.yaml"
-    [found] = resolve_files(spec, {"config": "f.yaml"}, names_of(objects, max_objects=3), objects).values()
+    [found] = resolve_files(spec, {"config": "f.yaml"}, names_of(objects, max_objects=3), (), objects).values()
     assert found.why_unknown == "it has more than 3 objects"
-    assert resolve_files(spec, {"config": "g.yaml"}, None, objects) == {}
+    assert resolve_files(spec, {"config": "g.yaml"}, None, (), objects) == {}
 
 
 @dataclass
@@ -151,8 +151,8 @@ def test_what_a_repeated_attempt_finds_replaces_what_was_stored_before_and_is_to
     [second] = attempt()
 
     assert first[0] is second[0] is Level.INFO
-    assert first[1].startswith("data of input data_url: 2 objects, 3 B, ")
-    assert second[1].startswith("data of input data_url: 2 objects, 5 B, ")
+    assert first[1].startswith("data of input data_url: 2 objects, 3 B, SHA-256 ")
+    assert second[1].startswith("data of input data_url: 2 objects, 5 B, SHA-256 ")
     assert read_resolved(store.folder.resolved) == Resolved({"data_url": resolve(objects)})
     assert len(set(store.sealed)) == 2
     assert counts == [0, 2, 0, 2]

@@ -16,7 +16,7 @@ def resolve_image(images: ImageRegistry, image_url: str, profile: Profile) -> Re
     """What a tag names now; None for an image that is named by its digest, which nobody can move."""
     name = image_name(image_url)
     if name is None:
-        return ResolvedContent.unknown(Message("{image!r} is not written organisation/name:tag", image=image_url))
+        return ResolvedContent.unknown(Message("{image!r} is not of the form organisation/name:tag", image=image_url))
     if name.is_digest:
         return None
     if _is_foreign(name, profile):
@@ -28,10 +28,11 @@ def resolve_image(images: ImageRegistry, image_url: str, profile: Profile) -> Re
     except AisbenchError as error:
         return ResolvedContent.unknown(error.sentence)
     match = _DIGEST.fullmatch(digest)
-    return ResolvedContent(match[1]) if match else ResolvedContent.unknown(Message("SWR states no SHA-256 of it"))
+    reason = Message("SWR reports no SHA-256 digest for it")
+    return ResolvedContent(match[1]) if match else ResolvedContent.unknown(reason)
 
 
 def _is_foreign(name: ImageName, profile: Profile) -> bool:
     # Private clouds have domains of their own: images are at swr.<domain>, the API is at swr-api.<domain>.
     host = (urlsplit(profile.registry_endpoint).hostname or "").replace("swr-api.", "swr.", 1)
-    return bool(name.registry) and name.region != profile.region and name.registry != host
+    return bool(name.registry) and name.registry.lower() != host

@@ -33,13 +33,18 @@ def resolve_input(
         return ResolvedContent.unknown(error.sentence)
 
 
+def list_line(stat: ObjectStat, directory: str) -> bytes:
+    """The line of an object in the list of a directory."""
+    return f"{stat.etag} {stat.size} {stat.path.removeprefix(directory)}\n".encode()
+
+
 def _hash_list(
     objects: ObjectStore, directory: str, clock: Clock, on_page: Callable[[int], None], max_objects: int
 ) -> ResolvedContent:
     digest, count, size = hashlib.sha256(), 0, 0
     for page in list_pages(objects, directory, clock, on_page, max_objects):
         for stat in page:  # in key order, so that no list of them is held
-            digest.update(f"{stat.etag} {stat.size} {stat.path.removeprefix(directory)}\n".encode())
+            digest.update(list_line(stat, directory))
         count += len(page)
         size += sum(stat.size for stat in page)
     return ResolvedContent(digest.hexdigest(), count, size)

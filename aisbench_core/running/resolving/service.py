@@ -45,9 +45,11 @@ class Resolver:
             algorithm = resolve_algorithm(spec.algorithm, self.cloud, self.clock, self.on_page)
             code_path = algorithm.code_path if algorithm.code.sha256 else None
         channels = [channel for channel in spec.inputs if channel.path]
+        inputs = {one.name: resolve_input(objects, one.path, self.clock, self.on_page) for one in channels}
+        listed = [name for name, found in inputs.items() if found.sha256]
         return Resolved(
-            inputs={one.name: resolve_input(objects, one.path, self.clock, self.on_page) for one in channels},
-            files=resolve_files(spec, speed, None if code_path is None else self._names(code_path), objects),
+            inputs=inputs,
+            files=resolve_files(spec, speed, None if code_path is None else self._names(code_path), listed, objects),
             code=algorithm.code if algorithm else None,
             image=algorithm.image if algorithm else self._image(spec),
         )

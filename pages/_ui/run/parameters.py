@@ -52,4 +52,7 @@ def _data(found: ResolvedContent) -> str:
     """How much there was of an input, and its hash; or why that is not known."""
     if not found.sha256:
         return t.message(found.why_unknown)
-    return t("run.data_listed", count=f"{found.objects:,}", size=size(found.size), sha256=found.sha256)
+    hashed = {"size": size(found.size), "sha256": found.sha256}
+    if found.objects == 1:
+        return t("run.data_listed_one", **hashed)
+    return t("run.data_listed", count=f"{found.objects:,}", **hashed)
