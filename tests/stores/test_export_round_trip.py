@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import duckdb
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -250,3 +252,34 @@ def test_a_configuration_file_that_came_along_without_its_parameter_is_no_error(
     assert [name for name in differing if name.startswith("parameters.")] == []
     told = theirs.warehouse.compare(["configured", "plain"]).differences
     assert f"obs://bucket/large.yaml (sha256:{'cafe' * 16})" in [field.values[0] for field in told]
+
+
+def test_what_an_older_console_took_from_an_export_is_rebuilt_as_unknown(tmp_path: Path) -> None:
+    theirs, ours = Console(tmp_path / "theirs"), Console(tmp_path / "ours")
+    theirs.warehouse.record(a.record("one"))
+    [run_id] = ours.take(theirs.exported()).new
+    folder = RunFolder(ours.runs / run_id)
+    kept = read_record(folder.record, folder.metrics, folder.events)
+    assert kept.imported
+    carried = {name: value for name, value in kept.imported.carried.items() if name not in ("not_known", "resolved")}
+
+    ours.warehouse.rebuild([replace(kept, imported=replace(kept.imported, carried=carried))])
+
+    run = ours.warehouse.run(run_id)
+    assert run
+    assert run.not_known == "spec"
+
+
+@pytest.mark.parametrize("stored", ["null", "''"])
+def test_what_was_imported_before_it_was_stored_what_is_not_known_is_unknown(stored: str, tmp_path: Path) -> None:
+    theirs, ours = Console(tmp_path / "theirs"), Console(tmp_path / "ours")
+    theirs.warehouse.record(a.record("one"))
+    ours.take(theirs.exported())
+    with duckdb.connect(tmp_path / "ours" / "warehouse.duckdb") as con:
+        con.execute(f"update runs set not_known = {stored}")
+        con.execute("update schema_version set version = 19")
+
+    run = Warehouse(tmp_path / "ours" / "warehouse.duckdb").run("one")
+
+    assert run
+    assert run.not_known == "spec"

@@ -35,7 +35,13 @@ from aisbench_core.model import (
 )
 from aisbench_core.model.columns import LATER_KEYS, LATER_OF_RUN, LONGEST_S, Kind, stored_in
 from aisbench_core.warehouse.answers.group_statistics import group_id
-from aisbench_core.warehouse.records.fingerprint import fingerprint_of, first_fingerprint_of, image_of, not_known
+from aisbench_core.warehouse.records.fingerprint import (
+    UNKNOWN_SPEC,
+    fingerprint_of,
+    first_fingerprint_of,
+    image_of,
+    not_known,
+)
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE, Throughput, count_cards, throughput
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS
 from aisbench_core.warehouse.validity.evaluation import Evaluator
@@ -111,6 +117,8 @@ def _compared_by(of_run: Cells, record: RunRecord) -> Cells:
         "not_known": not_known(of_run, spec, speed),
     }
     carried = record.imported.carried if record.imported else {}
+    if carried.get("spec_sha256"):  # consoles of before exported the spec's hash, and nothing of what is not known
+        computed["not_known"] = UNKNOWN_SPEC
     return {name: carried.get(name, value) for name, value in computed.items()}
 
 

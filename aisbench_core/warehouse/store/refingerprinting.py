@@ -67,8 +67,8 @@ def _recomputed(stored: dict[str, Any]) -> tuple[str, str, str, str, str]:
     if (
         run["origin"] == Origin.IMPORTED and run["spec_sha256"]
     ):  # computed where it was launched, from more than is known here
-        unknown = UNKNOWN_SPEC if run["not_known"] is None else run["not_known"]
-        return run["run_id"], run["fingerprint"], run["fingerprint"], unknown, run["image"]
+        # Schemas before 20 have none, or an empty one whatever was known.
+        return run["run_id"], run["fingerprint"], run["fingerprint"], run["not_known"] or UNKNOWN_SPEC, run["image"]
     image = run["image"] if run["origin"] == Origin.IMPORTED else image_of(spec, run["engine_version"], run["resolved"])
     return run["run_id"], run["fingerprint"], fingerprint_of(run, spec, speed), not_known(run, spec, speed), image
 
