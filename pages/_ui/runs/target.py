@@ -43,9 +43,10 @@ def outcome_text(outcome: TargetOutcome, missed: int = 0, runs: int = 0) -> str:
 def show_target(row: RunRow) -> None:
     """Below the figures of a run; one that missed its target says what that means for its throughput."""
     if row.accuracy is not None and row.target_outcome is TargetOutcome.MISSED:
-        # A target that only the ruleset states is named by its check.
-        stated = [check.expected for check in row.reasons if check.id == ACCURACY_CHECK]
-        target = t.message(stated[0]) if stated else percent(row.accuracy_target)
+        target = percent(row.accuracy_target)
+        if row.accuracy_target is None or row.accuracy >= row.accuracy_target:  # the ruleset's check names its own
+            stated = [check.expected for check in row.reasons if check.id == ACCURACY_CHECK]
+            target = t.message(stated[0]) if stated else target
         st.error(t("target.run_missed", accuracy=percent(row.accuracy), target=target), icon=":material/trending_down:")
     else:
         st.caption(target_text(row))
