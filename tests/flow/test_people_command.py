@@ -27,4 +27,4 @@ def test_the_last_admin_and_unknown_people_are_invalid_input(shell: CommandLine)
 
     assert (last.exit_code, unknown.exit_code) == (2, 2)
     assert "is the last admin" in last.stderr
-    assert "no account of a provider has the name 'eve'" in unknown.stderr
+    assert "nobody has the name 'eve'" in unknown.stderr
