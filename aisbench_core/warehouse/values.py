@@ -233,7 +233,9 @@ class RunRow:
     @property
     def target_outcome(self) -> TargetOutcome:
         """Whether its accuracy reached the target of its workload, and what its ruleset requires (V06)."""
-        if self.accuracy is not None and any(check.id == ACCURACY_CHECK for check in self.reasons):
+        # The rule also fails for an accuracy above 1, which is a mistake of the unit.
+        is_share = self.accuracy is not None and self.accuracy <= 1
+        if is_share and any(check.id == ACCURACY_CHECK for check in self.reasons):
             return TargetOutcome.MISSED
         if self.accuracy_target is None:
             return TargetOutcome.NOT_STATED

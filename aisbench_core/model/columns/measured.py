@@ -20,9 +20,10 @@ from aisbench_core.model.columns.column import (
 # Runs that enter the statistics of their group. Claimed ones have groups of their own, because of their origin.
 COUNTED = "validity in ('valid', 'claimed')"
 
-# Runs below the accuracy that their workload states, or that rule V06 of their ruleset requires.
+# Runs below the accuracy that their workload states, or that rule V06 of their ruleset requires. The rule also fails
+# for an accuracy above 1, which is a mistake of the unit and no missed target.
 MISSED = """(accuracy_measured is not null and (coalesce(accuracy_measured < accuracy_target, false)
-    or contains(concat(';', failed_checks, ';', warned_checks, ';'), ';V06;')))"""
+    or accuracy_measured <= 1 and contains(concat(';', failed_checks, ';', warned_checks, ';'), ';V06;')))"""
 
 # No job waits or trains longer; more means that a clock was set in between.
 LONGEST_S = 90 * 24 * 3600
