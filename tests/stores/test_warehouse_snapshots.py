@@ -39,8 +39,8 @@ def test_a_snapshot_holds_all_of_one_moment_for_everybody_with_duckdb(warehouse:
             assert there == cur.execute(f"from {table} where run_id <> 'later' order by all").fetchall()
         assert con.execute("select throughput, runs from v_groups where origin = 'launched'").fetchall() == [(8050, 2)]
         assert con.execute("from snapshot").fetchall()[0][::2] == (a.T0.replace(tzinfo=None), 3)
-        told = "select comment from duckdb_columns() where table_name = 'v_runs' and column_name = 'queue_s'"
-        assert con.execute(told).fetchall() == [("time from submission to start [s]",)]
+        told = "select comment from duckdb_columns() where table_name = 'v_runs' and column_name = 'duration_s'"
+        assert con.execute(told).fetchall() == [("run time of the job, from the platform [s]",)]
     for secret in secrets(warehouse):
         assert secret.encode() not in file.read_bytes()
     warehouse.record(a.record("and-later"))  # nothing keeps the warehouse
