@@ -194,6 +194,10 @@ class WarehouseBusy(WarehouseError):
     """Another process holds the warehouse; trying again helps."""
 
 
+class RunsStillDiffer(WarehouseError):
+    """Runs were written faster than they were copied to another warehouse; trying again helps."""
+
+
 class CloudError(AisbenchError):
     """The cloud refused a request, or did not answer it."""
 

@@ -19,7 +19,7 @@ from aisbench_core.accounts.audit import newest_entry
 from aisbench_core.accounts.audit_heads import AuditHead
 from aisbench_core.backups.manifest import MANIFEST, BackupManifest
 from aisbench_core.changes import log_change
-from aisbench_core.errors import ConfigError, ResultError, full_disks_named
+from aisbench_core.errors import ConfigError, ResultError, RunsStillDiffer, full_disks_named
 from aisbench_core.importing.turn import import_turn
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, RunRecord
@@ -122,7 +122,9 @@ class Backups:
         if not self.settings.has_team_warehouse:
             rulesets = Rulesets(self.settings.rulesets_dir)
             warehouse = Warehouse(copies / WAREHOUSE, rulesets=rulesets, ruleset_id=self.settings.ruleset)
-            self.warehouse.move_to(warehouse, lambda _done, _total: None)
+            # Runs that are written faster than copied are stored again when the folders settle.
+            with suppress(RunsStillDiffer) if has_ledger else nullcontext():
+                self.warehouse.move_to(warehouse, lambda _done, _total: None)
         if has_ledger:
             self._settle(contents, copies / ledger.name, before, warehouse)
             contents.archive.add(copies / ledger.name, ledger.name)

@@ -18,7 +18,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import ResultError, WarehouseError
+from aisbench_core.errors import ResultError, RunsStillDiffer, WarehouseError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import abandoned, draft_of, make_private_folder
 from aisbench_core.warehouse.answers import baselines
@@ -265,7 +265,7 @@ def move(source: Store, target: Store, on_progress: Progress) -> Moved:
     """Copy every run that is missing or different in the target, annotations, baselines, views and series.
 
     Other runs of the target stay. Can be repeated after an interruption: equal runs are not copied again. Raises
-    WarehouseError if runs still differ in the end."""
+    RunsStillDiffer if runs do in the end."""
     copied: set[str] = set()
     baselines.copy(source, target)
     saved_views.copy(source, target)
@@ -277,7 +277,7 @@ def move(source: Store, target: Store, on_progress: Progress) -> Moved:
             return Moved(runs, rows, len(copied))
         copy_runs(source, target, differing, on_progress)
         copied.update(differing)
-    raise WarehouseError(
+    raise RunsStillDiffer(
         Message(
             "{count} runs still differ after {passes} passes, {run} among them",
             count=len(differing),
