@@ -119,11 +119,6 @@ class MatrixRow:
         return mixed_or_unknown(self.not_known)
 
     @property
-    def can_be_best(self) -> bool:
-        """Whether it repeats one measurement, as far as known, and each of its runs reached its target."""
-        return not self.mixed and not self.missed
-
-    @property
     def objective(self) -> float | None:
         """The objective of a trial of a search."""
         return self.counted[-1].objective if self.counted else None
@@ -143,7 +138,8 @@ class MatrixRow:
 @dataclass(frozen=True, slots=True)
 class BestRow:
     """The row with the best objective: the highest median throughput, unless a search has another one. A row with a run
-    below its target, or of which something that decides speed is not known, is not the best one.
+    of which something that decides speed is not known is not the best one, and one below its target only if all are,
+    or in a search.
 
     `tied`: how many other rows have intervals that reach its own, or too few runs to tell; 0 for trials of a search,
     which are single runs."""
@@ -209,7 +205,9 @@ class Matrix:
         """The best of the rivals; None without any that can be it."""
         search = self.series.plan.search
         is_maximised = search is None or search.objective.is_maximised
-        ranked = [(value, row) for value, row in self.rivals if row.can_be_best]
+        known = [(value, row) for value, row in self.rivals if not row.mixed]
+        # A search has an objective of its own, and short runs reach no target at all: those are compared all the same.
+        ranked = known if search else [(value, row) for value, row in known if not row.missed] or known
         if not ranked:
             return None
         value, best = (max if is_maximised else min)(ranked, key=lambda pair: pair[0])
