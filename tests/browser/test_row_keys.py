@@ -86,6 +86,21 @@ def test_enter_at_once_after_space_opens_the_row(console: ConsoleProcess, window
     assert visit.troubles() == []
 
 
+def test_enter_opens_its_row_and_not_one_ticked_a_moment_before(console: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(console)
+    visit.open("/leaderboard?show=runs")
+    focus_table(visit)
+    press(visit, "ArrowDown", "Space")
+    href = shown(visit).get_attribute("href") or ""
+    press(visit, "Space", "ArrowUp")
+
+    for key in ("Space", "ArrowDown", "Enter"):
+        visit.page.keyboard.press(key)
+
+    expect(visit.page).to_have_url(re.compile(rf"/live\?.*{re.escape(href.partition('?')[2].partition('&')[0])}"))
+    assert visit.troubles() == []
+
+
 @pytest.mark.parametrize("key", ["Space", "Enter"])
 def test_a_row_of_history_opens_its_history(console: ConsoleProcess, window: OpenWindow, key: str) -> None:
     visit = window(console)

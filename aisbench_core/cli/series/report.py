@@ -137,7 +137,7 @@ def _cells(matrix: "Matrix") -> str:
 
 
 def best_text(best: "BestRow") -> str:
-    value = f"{formats.number(best.value)} {best.unit}"
+    value = f"{formats.number(best.value)} {best.unit}" + (", target missed" if best.row.missed else "")
     return value if not best.tied else f"{value}, not clearly better than {display.count(best.tied, 'other row')}"
 
 

@@ -152,7 +152,8 @@ def show_best_row(best: BestRow, key: str, more: str = "") -> None:
     """The best row in the words of `key`, and the button that makes a draft of it."""
     facts = {"row": plain(row_title(best.row.planned)), "value": number(best.value, t.unit(best.unit))}
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(t(key, **facts) + more)
+        missed = f" · :red[{t('target.missed')}]" if best.row.missed else ""
+        st.markdown(t(key, **facts) + missed + more)
         if best.row.typical and best.row.typical.run:
             show_clone_button(best.row.typical.run.run_id, key="best")
 

@@ -39,6 +39,17 @@ SCRIPT = """<script>
     if (tries % 20 === 10 && idle()) tick(grid);  // two ticks at once were none: the table sends only the last state
     setTimeout(open, 100, grid, before, tries - 1);
   }};
+  // Rows ticked a moment before have no links yet: Enter would take the first link that comes for the one of its row.
+  let spaced;
+  const openSoon = (grid, tries) => {{
+    const now = links();
+    const waits = spaced && !missing(spaced, now) && !missing(now, spaced);
+    if (waits && grid.isConnected && tries) return setTimeout(openSoon, 50, grid, tries - 1);
+    spaced = undefined;
+    if (!grid.isConnected) return;
+    tick(grid);
+    open(grid, now, 100);
+  }};
   document.addEventListener("keydown", event => {{
     if (!event.isTrusted || event.shiftKey || event.ctrlKey || event.altKey || event.metaKey) return;
     const ticks = event.key === " ", opens = event.key === "Enter";
@@ -47,9 +58,9 @@ SCRIPT = """<script>
     event.stopPropagation();
     event.preventDefault();
     if (event.repeat) return;
-    const before = links();
+    if (opens) return openSoon(event.target, 60);
+    spaced = links();
     tick(event.target);
-    if (opens) open(event.target, before, 100);
   }}, true);
   let clicked, pressed;
   const isCell = (canvas, event) => {{
