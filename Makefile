@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-torch test-frameworks check bench reliability fonts screenshots format lock clean
+.PHONY: help run test test-all test-torch test-frameworks check bench reliability fonts screenshots format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -12,6 +12,8 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolati
 INSTALL := requirements/install.py --require-hashes
 LOCKED := $(BIN)/python $(INSTALL) --requirement requirements/run.lock
 
+RUN_TESTS := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/bench --ignore tests/reliability
+
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -21,7 +23,10 @@ run: $(INSTALLED) ## set up, start the console and a sandbox region beside it, p
 # Files go out in their order: those of the browser, which follow each other in one, and at the end the small ones of
 # tests/unit, so that both processes end together. Each program that a test starts is read as compiled, wherever we are.
 test: $(INSTALLED_TEST) pdf browser postgres servers oidc ## set up and run the tests, in a real browser too
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not torch and not frameworks" --ignore tests/bench --ignore tests/reliability
+	@$(RUN_TESTS) -m "not torch and not frameworks and not exhaustive"
+
+test-all: $(INSTALLED_TEST) pdf browser postgres servers oidc ## run every combination of the tests' matrices, too
+	@$(RUN_TESTS) -m "not torch and not frameworks"
 
 # torch alone is pinned without a hash, since each index serves another build of it (for CPUs or some CUDA), and its NVIDIA
 # packages with it; what every build needs is in the lock.

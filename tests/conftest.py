@@ -50,14 +50,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--live", metavar="PROFILE", default="", help="a profile of a real region; its jobs cost money")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests marked `live` are left out, not skipped, unless a profile is named."""
+    """What a team's stores are asked beyond `every_store` is exhaustive. Tests marked `live` are left out, not skipped,
+    unless a profile is named."""
+    for item in items:
+        if isinstance(item, pytest.Function) and _asks_a_team(item) and not item.get_closest_marker("every_store"):
+            item.add_marker("exhaustive")
     if config.getoption("--live"):
         return
     live = [item for item in items if item.get_closest_marker("live")]
     if live:
         config.hook.pytest_deselected(items=live)
         items[:] = [item for item in items if item not in live]
+
+
+def _asks_a_team(item: pytest.Function) -> bool:
+    """Whether it asks a team's store what other ids of the same test ask a file."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    return params.get("warehouse") == "team" or params.get("ledger_url") == "postgres"
 
 
 @pytest.fixture(autouse=True)
