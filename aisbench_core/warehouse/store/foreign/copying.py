@@ -104,7 +104,7 @@ def main() -> None:
     answer: dict[str, object] = {"error": ""}
     try:
         _limit(request)
-        _write_rows(request)
+        write_rows(request)
     except (AisbenchError, duckdb.Error, OSError, MemoryError) as error:
         ours = _translated(error, Path(request["file"]), request)
         answer = {
@@ -115,8 +115,8 @@ def main() -> None:
     sys.stdout.write(json.dumps(answer))
 
 
-def _write_rows(request: Request) -> None:
-    """Write the rows of `file` into the new file `draft`."""
+def write_rows(request: Request) -> None:
+    """Write the rows of `file` into the new file `draft`. Raises WarehouseError about what no warehouse holds."""
     file, draft = Path(request["file"]), Path(request["draft"])
     original = draft.with_name("original.duckdb")
     _copy_file(file, original, time.monotonic() + request["patience_s"])
