@@ -120,9 +120,14 @@ def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> Run
 def read_outline(record_file: Path) -> RunRecord:
     """A record without its samples and events, which may be long. Raises ResultError like read_record."""
     try:
-        stored = _RECORD.validate_json(record_file.read_bytes())
+        return parse_outline(record_file.read_bytes())
     except (OSError, ValidationError) as error:
         raise damaged(inside(record_file), error) from error
+
+
+def parse_outline(content: bytes) -> RunRecord:
+    """The same from the content of a record's file. Raises ValidationError."""
+    stored = _RECORD.validate_json(content)
     run = _as(Run, stored.run, detail=from_json(stored.run.detail, stored.run.detail_data))
     result = stored.result and _as(
         CollectedResult,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
+from pydantic import ValidationError
+
 from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
 from aisbench_core.errors import (
     AccessDenied,
@@ -14,7 +16,6 @@ from aisbench_core.errors import (
     CloudNotFound,
     CloudRejected,
     CloudUnavailable,
-    ResultError,
 )
 from aisbench_core.formats import size
 from aisbench_core.job_secrets import JobSecrets, masked
@@ -40,8 +41,8 @@ from aisbench_core.results.job_events import cloud_events
 from aisbench_core.results.progress import read_progress, seconds_in, target_message
 from aisbench_core.results.record import (
     dump_record,
+    parse_outline,
     read_annotations,
-    read_outline,
     read_samples,
     read_stated,
     write_record,
@@ -69,16 +70,16 @@ PROBLEMS_SHOWN = 3
 class Collecting:
     """Collects a run. `record` stores it in the warehouse; doing so twice changes nothing.
 
-    `begin_collecting` raises ResultError if what the launch wrote was changed since, `expect` notes what is about to be
-    written into files, and `seal` seals the folder, or
-    raises StaleRun if the system description was changed meanwhile.
+    `begin_collecting` returns the record of an earlier time, or raises ResultError if what the launch wrote was changed
+    since, `expect` notes what is about to be written into files, and `seal` seals the folder, or raises StaleRun if the
+    system description was changed meanwhile.
     `diagnose` lets ascend-fd look at the logs of a failed run."""
 
     settings: Settings
     ledger: Ledger
     connect: Connect
     record: Callable[[RunRecord], None]
-    begin_collecting: Callable[[str], None]
+    begin_collecting: Callable[[str], bytes | None]
     expect: Callable[[str, Mapping[str, bytes]], None]
     seal: Callable[[Iterable[str]], None]
     clock: Clock
@@ -90,9 +91,9 @@ class Collecting:
         """Collect results, logs, metrics and events, and store the record; returns the run in its final state.
 
         Stopped and failed runs are collected, too, with whatever results there are."""
-        self.begin_collecting(run.run_id)
+        end = _first_end(self.begin_collecting(run.run_id)) or self.clock()
         facts = read_facts(folder.launch)
-        result, details, refusals = self._from_cloud(run, folder) if run.job_id else (None, JobDetails(), [])
+        result, details, refusals = self._from_cloud(run, folder, end) if run.job_id else (None, JobDetails(), [])
         self._note_target(run, folder, facts.workload.accuracy_target, len(details.attempts))
         ended = _ended(run, result, refusals, self.clock())
         ended = replace(ended, detail=masked(ended.detail, self._secret_values(run)))
@@ -133,7 +134,9 @@ class Collecting:
         self.record(replace(record, described=read_stated(folder.path), remarks=read_annotations(folder.path)))
         return ended
 
-    def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, JobDetails, list[Message]]:
+    def _from_cloud(
+        self, run: Run, folder: RunFolder, end: datetime
+    ) -> tuple[CollectedResult | None, JobDetails, list[Message]]:
         """Everything that the cloud still has of the job; final refusals are returned as messages.
 
         A completed job's result is retried for as long as it cannot be read, and wrong keys or a wrong clock are
@@ -146,7 +149,7 @@ class Collecting:
         warnings: list[Message] = []
         given_up = (CloudRejected, CloudUnavailable) if run.attempts >= PATIENCE else (CloudRejected,)
         final = () if run.verdict is RunState.COMPLETED else (CloudRejected,)
-        result = _unless_refused(refusals, lambda: self._result(cloud, run, folder), final)
+        result = _unless_refused(refusals, lambda: self._result(cloud, run, end), final)
         self._show(run, 1)
         _unless_refused(warnings, lambda: fetch_logs(cloud, run, status, folder, secrets), given_up)
         self._show(run, 2)
@@ -188,14 +191,14 @@ class Collecting:
             limit = Message("summaries_most_mb is {most}", most=self.settings.summaries_most_mb)
             warnings.append(Message("{size} of event files ({limit})", size=size(left), limit=limit))
 
-    def _result(self, cloud: Cloud, run: Run, folder: RunFolder) -> CollectedResult | None:
+    def _result(self, cloud: Cloud, run: Run, end: datetime) -> CollectedResult | None:
         info = TrainResultInfo(
             prepare_start_time=run.created_at,
             prepare_end_time=run.submitted_at,
             proc_start_time=run.started_at,
             proc_end_time=run.ended_at,
             total_start_time=run.created_at,
-            total_end_time=_first_end(folder) or self.clock(),
+            total_end_time=end,
         )
         result = collect(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec, info)
         secrets = self._secret_values(run)  # problems quote what a job wrote
@@ -210,13 +213,13 @@ class Collecting:
         self.ledger.set_progress(Progress(run.run_id, run.state, done, PARTS, "parts", self.clock()))
 
 
-def _first_end(folder: RunFolder) -> datetime | None:
+def _first_end(record: bytes | None) -> datetime | None:
     """When the run was first collected: collecting again days later must not lengthen its total time."""
-    if not folder.record.exists():
+    if record is None:
         return None
     try:
-        outline = read_outline(folder.record)
-    except ResultError:  # a damaged record is a reason to collect again, not an obstacle
+        outline = parse_outline(record)
+    except ValidationError:  # a damaged record is a reason to collect again, not an obstacle
         return None
     return outline.result.info.total_end_time if outline.result else None
 

@@ -66,7 +66,7 @@ class Following:
     secrets: JobSecrets
     connect: Connect
     record: Callable[[RunRecord], None]
-    begin_collecting: Callable[[str], None]
+    begin_collecting: Callable[[str], bytes | None]
     expect: Callable[[str, Mapping[str, bytes]], None]
     seal: Callable[[Iterable[str]], None]
     resolving: Sealing

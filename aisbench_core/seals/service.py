@@ -125,13 +125,26 @@ class Seals:
             )
             raise _given_up(seal)
 
-    def begin_collecting(self, run_id: str) -> None:
+    def begin_collecting(self, run_id: str) -> bytes | None:
         """Note that a follower is about to collect, which may be given up with only some files written.
 
+        Returns the record of an earlier collecting; None without one, or if something else wrote what is there.
         Raises ResultError if a file of the launch, or of the system description, was changed by something else."""
         self._require(run_id, (*LAUNCHED_FILES, RESOLVED_FILE))
         self._remove_unsealed(run_id)
         self._note(run_id, [COLLECTED])
+        return self._read_record(run_id)
+
+    def _read_record(self, run_id: str) -> bytes | None:
+        """A run's record as it was sealed, or was about to be written; of a run without a seal, whatever is there."""
+        file = self.folders.path(run_id).record
+        try:
+            content = file.read_bytes()
+        except OSError:
+            return None
+        with self.ledger.connection() as con:
+            seal = read_seal(con, run_id)
+        return content if seal is None or _of_content(file.name, content) in seal.versions(file.name) else None
 
     def _remove_unsealed(self, run_id: str) -> None:
         """Remove a statement of what names stood for that no seal names, so that nothing is known of them.
