@@ -20,12 +20,15 @@ _OWN = (b"x-forwarded-user", b"x-forwarded-groups", b"connection")
 class ReverseProxy:
     """Passes HTTP and web sockets on to a server of this machine, with a name, and groups if it knows any."""
 
-    def __init__(self, target_port: int, groups: Mapping[str, str], certificate: Path | None = None) -> None:
-        """`certificate`: with its key, to serve TLS."""
+    def __init__(
+        self, target_port: int, groups: Mapping[str, str], certificate: Path | None = None, prefix: str = ""
+    ) -> None:
+        """`certificate`: with its key, to serve TLS. `prefix`: the path below which the console is, such as /bench."""
         self.port = free_port()
         self._tls = _tls_with(certificate) if certificate else None
         self._target = target_port
         self._groups = groups
+        self._prefix = prefix
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._is_up = threading.Event()
@@ -33,7 +36,7 @@ class ReverseProxy:
     @property
     def url(self) -> str:
         """What a browser opens."""
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}{self._prefix}"
 
     def start(self) -> None:
         """Accept connections."""
@@ -61,6 +64,10 @@ class ReverseProxy:
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
+            if not head.partition(b" ")[2].startswith(f"{self._prefix}/".encode()):
+                writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                writer.close()
+                return
             upstream = await asyncio.open_connection("127.0.0.1", self._target, local_addr=(ADDRESS, 0))
         except (OSError, asyncio.IncompleteReadError):
             writer.close()
@@ -71,6 +78,7 @@ class ReverseProxy:
     def _named(self, head: bytes) -> bytes:
         """The request with whom the cookie names, and nothing that the browser itself says about that."""
         first, *lines = head.rstrip(b"\r\n").split(b"\r\n")
+        first = first.replace(f" {self._prefix}/".encode(), b" /", 1)
         cookie = re.search(rb"^cookie:(.*)$", head, re.IGNORECASE | re.MULTILINE)
         morsel = SimpleCookie(cookie[1].decode().strip() if cookie else "").get(COOKIE)
         is_socket = b"upgrade: websocket" in head.lower()

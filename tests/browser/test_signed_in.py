@@ -12,6 +12,8 @@ from playwright.sync_api import expect
 from aisbench_core.model import Role
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
+from pages._ui.session.ended import SERVER_ADDRESS
+from tests import records as a
 from tests.actors import TESTER
 from tests.browser import stories
 from tests.browser.conftest import QUICK
@@ -119,6 +121,25 @@ def test_whoever_is_revoked_is_out_of_an_open_page_within_a_minute(
     visit.open("/runs")
 
     stories.is_out_of_an_open_page_within_a_minute(visit, core, "max")
+
+
+def test_behind_a_path_prefix_everything_is_below_it(window: OpenWindow, console: ConsoleProcess, core: Core) -> None:
+    core.warehouse.record(a.record("below-a-prefix"))
+    prefixed = ReverseProxy(urlsplit(console.url).port or 0, {"eve": "perf"}, prefix="/bench")
+    prefixed.start()
+    try:
+        visit = enter(window, prefixed, console, "eve")
+
+        visit.open("/live?run=below-a-prefix")
+
+        expect(visit.page.get_by_role("heading", level=1)).to_be_visible()
+        assert visit.page.evaluate(f"fetch({SERVER_ADDRESS}).then(answer => answer.status)") == 200
+        visit.menu("Leaderboard")
+        assert visit.page.url.startswith(f"{prefixed.url}/leaderboard")
+        assert visit.troubles() == []
+        visit.leave()
+    finally:
+        prefixed.stop()
 
 
 def test_whoever_is_signed_in_downloads_results(

@@ -9,6 +9,9 @@ from pages._ui.shell.core import can_sign_out
 from pages._ui.shell.errors import plain, show_sentence
 from pages._ui.shell.words import t
 
+# Behind a proxy with a path prefix, the server is not at the root.
+SERVER_ADDRESS = 'new URL("_stcore/host-config", window.__streamlit.BACKEND_BASE_URL)'
+
 # A page that has lost its connection asks for another one for ever, also from a server that has forgotten its session.
 WAY_BACK = """<script>
 (() => {
@@ -17,11 +20,11 @@ WAY_BACK = """<script>
   const lost = '[data-testid="stApp"]:not([data-test-connection-state="CONNECTED"])';
   setInterval(async () => {
     if (!document.querySelector(lost)) return;
-    const answer = await fetch("/_stcore/host-config", {cache: "no-store"}).catch(() => null);
+    const answer = await fetch(SERVER_ADDRESS, {cache: "no-store"}).catch(() => null);
     if (answer && [401, 403].includes(answer.status)) location.reload();
   }, 3000);
 })();
-</script>"""
+</script>""".replace("SERVER_ADDRESS", SERVER_ADDRESS)
 
 
 def install_way_back() -> None:
@@ -36,4 +39,4 @@ def show_end(error: SignedOut) -> None:
         show_sentence(error)
         return
     st.info(plain(t.message(error.sentence)), icon=":material/logout:")
-    st.html(f'<a href="{escape(st.context.url or "/")}">{escape(t("menu.sign_in"))}</a>')
+    st.html(f'<a href="{escape(st.context.url or ".")}">{escape(t("menu.sign_in"))}</a>')
