@@ -44,7 +44,7 @@ def composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def decoded(header: str) -> str:
+def decode_header(header: str) -> str:
     """A name in a header: servers read headers as Latin-1, and proxies write UTF-8."""
     try:
         return header.encode("latin-1").decode("utf-8")

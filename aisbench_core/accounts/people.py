@@ -10,7 +10,7 @@ from aisbench_core.accounts.names import (
     NameProblem,
     alike_problem,
     composed,
-    decoded,
+    decode_header,
     name_problem,
     program_name_problem,
 )
@@ -97,7 +97,7 @@ class People:
     def named_by(self, header: str) -> str:
         """Whom a proxy names in a header. Who is known by the header as it stands keeps that name."""
         name = header.strip()
-        read = composed(decoded(name))
+        read = composed(decode_header(name))
         return name if name == read or self.find(name) else read
 
     def name_problem(self, name: str) -> NameProblem | None:
@@ -150,7 +150,7 @@ class People:
         Raises SpecError for an invalid name, one that only looks like a known one, and for the last admin."""
         person = person if self.find(person) else composed(person)
         check_name(person)
-        if not self.find(person) and (problem := alike_problem(person, self._names())):
+        if not self.find(person) and (problem := alike_problem(person, self._names_beside(person))):
             raise _refused(problem, Message("the person"))
         now = self._clock()
         with self._ledger.transaction() as con:
@@ -166,8 +166,8 @@ class People:
     def release(self, person: str, actor: Actor) -> None:  # noqa: ARG002  # the guard's
         """Let another account of the provider sign in under a name; forget who has no account, and their role.
 
-        Raises PersonNotFound for a name that nobody has. Also the last admin can be forgotten: the first one, whose
-        name was given in letters that the proxy does not use."""
+        Tokens of a forgotten name are limited by no role of its own any more. Raises PersonNotFound for a name that
+        nobody has, and SpecError for the last admin."""
         with self._ledger.transaction() as con:
             if con.execute("delete from identities where name = ?", [person]).rowcount:
                 return
@@ -180,6 +180,12 @@ class People:
             note_values(_described(before), "")
             con.execute("delete from people where name = ?", [person])
             con.execute("delete from team_members where person = ?", [person])
+            _require_admin(con, before)
+
+    def _names_beside(self, name: str) -> list[str]:
+        """Names of people, and of tokens unless one has just this name: revoking ANN must not leave ann her tokens."""
+        owners = {str(row["name"]) for row in self._ledger.rows("select distinct name from tokens", [])}
+        return [*self._names(), *(() if name in owners else sorted(owners))]
 
     def _names(self) -> list[str]:
         return [str(row["name"]) for row in self._ledger.rows("select name from people", [])]

@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.access.identity import Identity
-from aisbench_core.accounts.names import composed, decoded
+from aisbench_core.accounts.names import composed, decode_header
 from aisbench_core.accounts.people import OTHER_NAME, People
 from aisbench_core.accounts.sign_in_audit import SignInAudit
 from aisbench_core.credentials import find_client_secret
@@ -67,7 +67,7 @@ class ProxyIdentity:
         """Write a refusal to the audit, unless nobody was named: probes name nobody."""
         status, message = refusal
         if status == HTTPStatus.FORBIDDEN:
-            who = composed(decoded(self.name(request.scope))) if message != NOT_THE_PROXY else ""
+            who = composed(decode_header(self.name(request.scope))) if message != NOT_THE_PROXY else ""
             self.audit.refused(message, address_of(request), who)
 
     def _is_proxy(self, host: str) -> bool:

@@ -256,12 +256,32 @@ def test_a_name_that_only_looks_like_a_known_one_is_not_revoked(core: Core) -> N
     assert core.people.find("ANN") is None
 
 
+def test_a_name_that_only_looks_like_that_of_tokens_is_not_revoked(core: Core) -> None:
+    core.tokens.create(TokenRequest(name="ann"), TESTER)
+
+    with pytest.raises(SpecError, match="already has the name ANN: ann"):
+        core.people.revoke("ANN", TESTER)
+
+    assert core.people.all(TESTER) == []
+    assert core.people.revoke("ann", TESTER).revoked
+
+
+def test_the_last_admin_is_not_released(core: Core) -> None:
+    core.people.set_role("Alice", Role.ADMIN, TESTER)
+
+    with pytest.raises(SpecError, match="is the last admin"):
+        core.people.release("Alice", TESTER)
+
+    assert role_of(core, "Alice") is Role.ADMIN
+
+
 @pytest.mark.parametrize("misspell", [
     lambda core: core.people.set_role("Alice", Role.ADMIN, TESTER), lambda core: core.people.revoke("Alice", TESTER),
 ])  # fmt: skip
 def test_a_name_in_the_wrong_case_is_released_for_the_one_that_the_proxy_sends(
     core: Core, misspell: Callable[[Core], Person]
 ) -> None:
+    core.people.set_role("bob", Role.ADMIN, TESTER)
     misspell(core)
 
     refusal = refuse_name(core.people, "alice")
@@ -270,7 +290,7 @@ def test_a_name_in_the_wrong_case_is_released_for_the_one_that_the_proxy_sends(
     assert "use the name Alice, or ask an admin to give it free with `aisbench people release`" in refusal
     assert refuse_name(core.people, "alice") == ""
     assert core.sessions.begin("alice", "").name == "alice"
-    assert [person.name for person in core.people.all(TESTER)] == ["alice"]
+    assert [person.name for person in core.people.all(TESTER)] == ["alice", "bob"]
 
 
 def test_what_an_admin_changes_is_in_the_audit_with_before_and_after(core: Core) -> None:
