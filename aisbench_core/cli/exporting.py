@@ -266,7 +266,7 @@ def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None)
             kinds.add(row[index])
         return row
 
-    answer = queries.rows(cur)
+    answer = queries.iter_rows(cur)
     rows = map(note_kind, islice(answer, most))
     if file_format == "table":
         table = list(rows)

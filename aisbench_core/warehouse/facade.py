@@ -296,7 +296,7 @@ class Warehouse:
         self, run: Run, facts: WorkloadFacts, resolved: Resolved, region: str, *, rehearsal: bool
     ) -> Usual | None:
         """What valid runs of the same configuration and size reached before; None if there are none."""
-        return self._read(peers.usual, run, facts, resolved, region, rehearsal=rehearsal)
+        return self._read(peers.find_usual, run, facts, resolved, region, rehearsal=rehearsal)
 
     def validate(self, query: BoardQuery) -> validation.Validation:
         """Evaluate every run that the query chooses; without a ruleset in it, by the one used for recording.

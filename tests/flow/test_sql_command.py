@@ -90,6 +90,23 @@ def test_a_column_with_a_time_zone_changes_no_other_one(data_dir: Path, file_for
     assert zoned == plain
 
 
+TIME = "'12:34:56+05:30'::timetz"
+ZONED = "'2026-03-01 08:00:00+02'::timestamptz as zoned"
+
+
+@pytest.mark.parametrize("value", [TIME, f"[{TIME}]", f"{{'at': {TIME}}}"])
+def test_a_time_of_day_keeps_its_zone_or_is_refused(data_dir: Path, value: str) -> None:
+    alone = type_in(data_dir, "sql", f"select {value} as t", "--format", "json")
+    beside = type_in(data_dir, "sql", f"select {value} as t, {ZONED}", "--format", "json")
+    parquet = type_in(data_dir, "sql", f"select {value} as t", "--format", "parquet")
+    as_text = type_in(data_dir, "sql", f"select ({value})::text as t, {ZONED}", "--format", "json")
+
+    assert "12:34:56+05:30" in alone.stdout
+    assert (beside.exit_code, parquet.exit_code) == (2, 2)
+    assert "a time of day with a time zone would lose it" in beside.stderr
+    assert "12:34:56+05:30" in as_text.stdout
+
+
 def only_row(text: str, file_format: str) -> dict[str, object]:
     """The only row of an answer."""
     (row,) = csv.DictReader(io.StringIO(text)) if file_format == "csv" else json.loads(text)

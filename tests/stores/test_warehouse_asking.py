@@ -14,7 +14,7 @@ import pytest
 
 from aisbench_core.errors import QueryError, WarehouseError
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.open.queries import Query, executed, rows, write_parquet
+from aisbench_core.warehouse.open.queries import Query, executed, iter_rows, write_parquet
 from aisbench_core.warehouse.store.reading import FileReader, Reader, reader
 from tests import records as a
 
@@ -138,7 +138,7 @@ def test_fetching_is_part_of_the_time(either: Reader) -> None:
         pytest.raises(QueryError, match=r"the query took longer than 1 s"),
         executed(either, Query("from range(10_000_000_000)", seconds=1.0)) as cur,
     ):
-        all(rows(cur))
+        all(iter_rows(cur))
 
     assert time.monotonic() - start < 5
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aisbench_core.errors import SpecError
 from aisbench_core.model import RunState
 from aisbench_core.warehouse import BOARD_SORTS, RUN_SORTS, BoardQuery, BoardRow, Facets, RegionFacts, Warehouse
-from aisbench_core.warehouse.records.fingerprint import fingerprint
+from aisbench_core.warehouse.records.fingerprint import compute_fingerprint
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")
@@ -141,14 +141,14 @@ def test_accuracy_on_synthetic_data_is_not_on_the_board(warehouse: Warehouse) ->
 
 
 def test_a_fingerprint_leaves_out_the_dimensions_of_comparison() -> None:
-    base = fingerprint(a.spec(), a.FACTS)
+    base = compute_fingerprint(a.spec(), a.FACTS)
 
     same = [a.spec(framework_version="r2.0"), a.spec(flavor="x"), a.spec(node_count=4), a.spec(cards_per_node=4)]
-    assert {fingerprint(spec, a.FACTS) for spec in same} == {base}
-    assert fingerprint(a.spec(workload="other"), a.FACTS) != base
-    assert fingerprint(a.spec(mode="single_server"), a.FACTS) != base
-    assert fingerprint(a.spec(), replace(a.FACTS, dataset="other")) != base
-    assert fingerprint(a.spec(), replace(a.FACTS, speed_parameters={"epoch_size": "90"})) != base
+    assert {compute_fingerprint(spec, a.FACTS) for spec in same} == {base}
+    assert compute_fingerprint(a.spec(workload="other"), a.FACTS) != base
+    assert compute_fingerprint(a.spec(mode="single_server"), a.FACTS) != base
+    assert compute_fingerprint(a.spec(), replace(a.FACTS, dataset="other")) != base
+    assert compute_fingerprint(a.spec(), replace(a.FACTS, speed_parameters={"epoch_size": "90"})) != base
 
 
 def test_rehearsals_and_measurements_are_never_on_one_board(warehouse: Warehouse) -> None:
@@ -231,7 +231,7 @@ def test_filters_choose_runs_and_facets_name_what_there_is(warehouse: Warehouse)
     assert chosen(node_counts=(2, 3)) == ["two"]
     assert chosen(text="BOB") == ["two"]
     assert chosen(text="'; drop table runs; --") == []
-    assert chosen(fingerprint=fingerprint(a.spec(), a.FACTS)) == ["one", "two"]
+    assert chosen(fingerprint=compute_fingerprint(a.spec(), a.FACTS)) == ["one", "two"]
     assert chosen(synthetic_data=True) == []
     assert warehouse.facets("cn-north-9") == Facets(
         models=("bert_large", "resnet50_v1.5"),

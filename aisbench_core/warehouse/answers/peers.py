@@ -13,7 +13,7 @@ from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse.answers.compared import MAX_DOTS, Comparability, Peers, RunComparability, RunDot, Usual
 from aisbench_core.warehouse.answers.group_statistics import MIDDLE, OF_GROUPS, group_id
-from aisbench_core.warehouse.records.fingerprint import fingerprint
+from aisbench_core.warehouse.records.fingerprint import compute_fingerprint
 from aisbench_core.warehouse.records.rows import utc
 from aisbench_core.warehouse.values import RunRow
 
@@ -121,7 +121,7 @@ _USUAL = f"""
 """  # a condition of ours
 
 
-def usual(
+def find_usual(
     cur: DuckDBPyConnection, run: Run, facts: WorkloadFacts, resolved: Resolved, region: str, *, rehearsal: bool
 ) -> Usual | None:
     """Of the runs of the same configuration and size, launched before this one; None if there are none."""
@@ -132,7 +132,7 @@ def usual(
         "before": utc(run.created_at),
         "region": region,
         "rehearsal": rehearsal,
-        "fingerprint": fingerprint(spec, facts, resolved),
+        "fingerprint": compute_fingerprint(spec, facts, resolved),
         "throughput_unit": facts.throughput_unit,
         **own,
     }

@@ -18,7 +18,7 @@ import pandas as pd  # noqa: F401  # DuckDB imports it for the first value of a 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.warehouse.open.memory import memory_limited
 from aisbench_core.warehouse.open.process import DONE, PID, data_of
-from aisbench_core.warehouse.open.queries import Query, executed
+from aisbench_core.warehouse.open.queries import Query, executed, read_arrow
 from aisbench_core.warehouse.open.tables import BATCH_ROWS, iter_stream
 from aisbench_core.warehouse.store.reading import CopyReader, FileReader, LakeReader, Reader
 from aisbench_core.warehouse.store.team import Access, Bucket, TeamLocation
@@ -74,7 +74,7 @@ def _answer(task: Mapping[str, Any], target: IO[bytes]) -> None:
     query = Query(**task["query"])
     _limit(query.seconds)
     with memory_limited(), executed(_reader(task), query) as cur:
-        for part in iter_stream(cur.to_arrow_reader(BATCH_ROWS)):
+        for part in iter_stream(read_arrow(cur, BATCH_ROWS)):
             target.write(part)
 
 

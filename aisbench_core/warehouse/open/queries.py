@@ -24,7 +24,7 @@ from aisbench_core.warehouse.open.checks import ONLY_WAREHOUSE, TABLES_HINT, che
 from aisbench_core.warehouse.store.reading import MEMORY, CopyReader, Reader
 
 if TYPE_CHECKING:
-    from pyarrow import Array
+    from pyarrow import Array, RecordBatchReader
 
 # The default time limit.
 SECONDS = 60.0
@@ -180,7 +180,7 @@ def names(cur: Cursor) -> list[str]:
     return unique
 
 
-def rows(cur: Cursor) -> Iterator[Row]:
+def iter_rows(cur: Cursor) -> Iterator[Row]:
     """The answer's rows; times of any zone in UTC."""
     if any(_ZONED in str(kind) for _, kind, *_ in cur.description or ()):
         yield from _zoned_rows(cur)
@@ -191,11 +191,21 @@ def rows(cur: Cursor) -> Iterator[Row]:
 
 # DuckDB makes Python's times of these with pytz, an old package that nothing else needs; Arrow makes them without.
 _ZONED = "TIMESTAMP WITH TIME ZONE"
+_OFFSET = "TIME WITH TIME ZONE"
+
+
+def read_arrow(cur: Cursor, batch_rows: int) -> "RecordBatchReader":
+    """The answer as Arrow's batches. Raises QueryError for a time of day with an offset, which Arrow does not keep."""
+    if any(_OFFSET in str(kind) for _, kind, *_ in cur.description or ()):
+        raise QueryError(
+            Message("a time of day with a time zone would lose it"), Message("cast it to text: `column::text`")
+        )
+    return cur.to_arrow_reader(batch_rows)
 
 
 def _zoned_rows(cur: Cursor) -> Iterator[Row]:
     kinds = [kind for _, kind, *_ in cur.description or ()]
-    for batch in cur.to_arrow_reader(BATCH):
+    for batch in read_arrow(cur, BATCH):
         for row in zip(*map(_values, batch.columns), strict=True):
             yield tuple(map(_as_fetched, row, kinds))
 
@@ -264,7 +274,7 @@ def write_parquet(cur: Cursor, limit: int | None, target: IO[bytes]) -> int:
     """Columns with their types; returns the number of rows."""
     from pyarrow import parquet
 
-    reader = cur.to_arrow_reader(BATCH)
+    reader = read_arrow(cur, BATCH)
     count = 0
     with parquet.ParquetWriter(target, reader.schema) as writer:
         for batch in reader:

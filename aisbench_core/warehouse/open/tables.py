@@ -22,7 +22,7 @@ from aisbench_core.warehouse.answers.histories import Trend
 from aisbench_core.warehouse.answers.regression import TRACKED
 from aisbench_core.warehouse.answers.search import sorted_by
 from aisbench_core.warehouse.open.filters import ALL, Filters, query_of
-from aisbench_core.warehouse.open.queries import Cursor, Query, executed, read_within
+from aisbench_core.warehouse.open.queries import Cursor, Query, executed, read_arrow, read_within
 from aisbench_core.warehouse.open.views import GROUPS, VIEWS
 from aisbench_core.warehouse.records import runs
 from aisbench_core.warehouse.store.reading import Reader
@@ -91,7 +91,7 @@ class LocalTables:
     def sql(self, query: Query) -> Iterator[pa.RecordBatchReader]:
         """As the protocol says. Raises QueryError when it cannot be answered."""
         with executed(self._reader, query) as cur:
-            yield cur.to_arrow_reader(BATCH_ROWS)
+            yield read_arrow(cur, BATCH_ROWS)
 
     @contextmanager
     def views(self) -> Iterator[pa.RecordBatchReader]:
@@ -123,7 +123,7 @@ class LocalTables:
                 order by position limit $limit offset $offset""",
                 chosen | {"limit": query.limit, "offset": query.offset},
             )
-            found = cur.to_arrow_reader(BATCH_ROWS)
+            found = read_arrow(cur, BATCH_ROWS)
             schema = _about(found.schema, query.region, rehearsal=bool(chosen["rehearsal"]))
             yield pa.RecordBatchReader.from_batches(schema, found)
 

@@ -39,7 +39,7 @@ Speed = Mapping[str, object] | None
 """The parameters that decide speed; None where they are unknown."""
 
 
-def fingerprint(spec: RunSpec, facts: WorkloadFacts, resolved: Resolved = NOTHING_RESOLVED) -> str:
+def compute_fingerprint(spec: RunSpec, facts: WorkloadFacts, resolved: Resolved = NOTHING_RESOLVED) -> str:
     """SHA-256 (hex) over everything that decides what is measured, but not on what.
 
     In it: workload, model, dataset, mode, throughput definition, every parameter that decides speed (epochs, batch,
