@@ -1,7 +1,6 @@
 """The proxies of deploy/ on ports of this machine, before a console or a server that says what reached it."""
 
 import base64
-import getpass
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Protocol
 
+from aisbench_core.accounts.names import process_account
 from tests.contract.certificates import self_signed
 from tests.haproxy import NAME, PASSWORD, haproxy_command
 from tests.ports import free_port
@@ -44,7 +44,7 @@ def nginx(folder: Path, port: int, backend: str, plain: int = 0) -> list[str]:
     text = text.replace("listen 80;", f"listen 127.0.0.1:{plain or free_port()};").replace(
         "listen 443", f"listen 127.0.0.1:{port}"
     )
-    process = f"user {getpass.getuser()}; daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
+    process = f"user {process_account()}; daemon off; pid {folder}/pid; error_log {folder}/error.log; events {{}}\n"
     paths = "".join(
         f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )

@@ -1,6 +1,5 @@
 """The follower: a process that moves active runs through their states; another takes over if it dies."""
 
-import getpass
 import logging
 import os
 import socket
@@ -13,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
 
+from aisbench_core.accounts.names import process_account
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import Connect
 from aisbench_core.errors import AisbenchError, DamagedLedger, LedgerUnavailable
@@ -110,7 +110,7 @@ class Follower:
         paces = LogPace(settings.poll_seconds), LogPace(settings.poll_seconds / 2)
         self._paces = (*paces, LogPace(SUMMARIES_POLLS * settings.poll_seconds, SUMMARIES_QUIET_SECONDS))
         self._admit = parts.admission()
-        user, host = getpass.getuser(), socket.gethostname()
+        user, host = process_account(), socket.gethostname()
         self._who = Message("{user}@{host} (process {process})", user=user, host=host, process=os.getpid())
         self._tasks = Tasks(settings.follower_threads)
         self._profiles: dict[str, ProfileFollower] = {}

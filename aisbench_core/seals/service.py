@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -64,7 +65,7 @@ class Seals:
         while some := list(islice(remaining, BATCH)):
             folders = [self.folders.path(run_id).path for run_id in some]
             seals = [Seal(folder.name, 0, read_manifest(folder), is_recorded=True) for folder in folders]
-            self._store(lambda con, seals=seals: self._recorded(con, seals, by))  # type: ignore[misc]  # mypy cannot infer it
+            self._store(partial(self._recorded, seals=seals, by=by))
 
     def seal_found(self, run_ids: Iterable[str], by: Actor, read: Callable[[str], object]) -> dict[str, ResultError]:
         """Seal folders that have no seal. Where folders are published, all files of each are fetched first.
@@ -81,7 +82,7 @@ class Seals:
                 except ResultError as error:
                     LOG.warning("run %s is not sealed: %s", run_id, error)
                     left[run_id] = error
-            self._store(lambda con, seals=seals: self._recorded(con, seals, by))  # type: ignore[misc]  # mypy cannot infer it
+            self._store(partial(self._recorded, seals=seals, by=by))
         return left
 
     def _found(self, run_id: str, read: Callable[[str], object]) -> Seal:

@@ -55,7 +55,7 @@ def test_a_long_audit_has_pages(core: Core, open_page: OpenPage) -> None:
 def test_an_audit_is_verified_and_a_change_of_the_file_is_found(core: Core, open_page: OpenPage) -> None:
     app = open_page("audit")
     app.button(key="audit-verify").click().run()
-    assert "2 entries verified, none changed" in texts(app)
+    assert "Entries verified: 2, none changed" in texts(app)
     with closing(sqlite3.connect(core.settings.ledger_path)) as con:
         con.execute("drop trigger audit_is_not_changed")
         con.execute("update audit set who = 'bob' where number = 1")

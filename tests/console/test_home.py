@@ -33,6 +33,7 @@ def test_an_empty_console_shows_the_first_steps(open_page: OpenPage) -> None:
     app = open_page("home")
 
     assert "1. Configure a run" in texts(app)
+    assert "**Or import earlier results**" in texts(app), "no step of the others"
     assert "No active runs" in texts(app)
     assert not app.metric
 

@@ -216,7 +216,8 @@ def test_an_import_is_forgotten_after_a_question_that_names_count_and_file(open_
     app.button(key="imports-yes").click().run()
 
     assert without_a_tick
-    assert "**1** imported runs of **bert.log**" in asked
-    assert "Forgotten: 1 runs of bert.log." in texts(app)
+    assert "All imported runs of **bert.log**" in asked
+    assert "**1** in total" in asked
+    assert "Runs of bert.log forgotten: 1." in texts(app)
     assert imported(data_dir) == []
     assert not app.exception

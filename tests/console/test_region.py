@@ -133,7 +133,7 @@ def test_a_directory_shows_its_directories_its_objects_and_the_way_to_it(
         sandbox.bucket, "data", "sets", "a/",
     ]  # fmt: skip
     assert rows(app) == [{"Object": "readme", "Size": "3 B"}]
-    assert "2 objects, 8 B" in texts(app)
+    assert "Objects: 2, 8 B" in texts(app)
 
 
 def test_a_large_directory_is_shown_page_by_page(

@@ -78,6 +78,8 @@ def test_a_completed_run_shows_its_result_and_never_the_last_estimate(open_page:
     assert "22 %" not in [bar.text for bar in lost_page.progress], "it is completed, whatever its log said last"
     assert "**4,321" not in texts(collected)
     assert "last estimate; the result is being collected" in texts(collected)
+    assert "Running since" not in texts(collected)
+    assert "left, until" not in texts(collected)
 
 
 def test_a_running_job_says_since_when_it_runs(open_page: OpenPage, used: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_curve_of_imported_results_is_called_so(open_page: OpenPage, data_dir:
 
     app = open_page("scaling", region=app_region(warehouse))
 
-    assert "2 node counts, 2 claimed runs · imported, unverified" in app.selectbox(key="question").options[0]
+    assert "node counts: 2 · claimed runs: 2 · imported, unverified" in app.selectbox(key="question").options[0]
     assert "imported, unverified" in app.multiselect(key="curve").options[0]
 
 

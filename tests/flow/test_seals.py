@@ -349,7 +349,9 @@ def test_a_record_of_somebody_else_does_not_say_when_a_run_ended(
     bench = bench_on(sandbox, tmp_path / "data")
     run = bench.follow(bench.launch(), None if is_recorded else RunState.RUNNING)
     other = next((recorded / "runs").glob("*/record.json"))
-    planted = re.sub(r'"total_end_time": ?"[^"]*"', '"total_end_time": "2001-02-03T04:05:06Z"', other.read_text("utf-8"))
+    planted = re.sub(
+        r'"total_end_time": ?"[^"]*"', '"total_end_time": "2001-02-03T04:05:06Z"', other.read_text("utf-8")
+    )
     assert "2001-02-03" in planted
     (bench.core.settings.runs_dir / run.run_id / "record.json").write_text(planted, "utf-8")
 

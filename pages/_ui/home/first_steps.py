@@ -10,15 +10,17 @@ STEPS = (
     ("configure", navigation.CONFIGURE),
     ("launch", navigation.RUNS),
     ("read", navigation.LEADERBOARD),
-    ("import", navigation.IMPORT),
 )
+INSTEAD = ("import", navigation.IMPORT)
 
 
 def show_first_steps() -> None:
     """Steps side by side."""
     st.markdown(t("home.welcome"))
-    for number, (column, (name, page)) in enumerate(zip(st.columns(len(STEPS)), STEPS, strict=True), start=1):
+    columns = st.columns(len(STEPS) + 1)
+    for number, (column, (name, page)) in enumerate(zip(columns, (*STEPS, INSTEAD), strict=True), start=1):
         with column.container(border=True, height="stretch"):
-            st.markdown(f"**{number}. {t(f'home.step_{name}')}**")
+            title = t(f"home.step_{name}")
+            st.markdown(f"**{number}. {title}**" if number <= len(STEPS) else f"**{title}**")
             st.caption(t(f"home.step_{name}_help"))
             navigation.link(page, t(f"menu.{page.stem}"), {})

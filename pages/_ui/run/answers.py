@@ -27,7 +27,7 @@ def show_answers(now: RunSnapshot, recorded: RunRow | None = None) -> None:
         cards.state_badge(run)
         if run.state is RunState.COMPLETED:
             target_badge(recorded_by_id([run.run_id]).get(run.run_id))
-        if run.started_at and not run.state.is_terminal:
+        if run.started_at and run.state in (RunState.RUNNING, RunState.STOPPING):
             lasted = (core().clock() - run.started_at).total_seconds()
             st.caption(t("live.started", at=when(run.started_at), lasted=duration(max(0.0, lasted))))
         if page := core().regions.job_page(run):
@@ -69,7 +69,7 @@ def _show_how_far(now: RunSnapshot) -> None:
         if last.share is not None and run.state is not RunState.COMPLETED:
             st.progress(last.share, text=percent(last.share))
         st.markdown(" · ".join(_position(overview)))
-    if not run.state.is_terminal:
+    if run.state is RunState.RUNNING:
         st.markdown(_ending(overview), help=t("run.ending_help"))
 
 
