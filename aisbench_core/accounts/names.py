@@ -1,13 +1,12 @@
 """Which names people and programs may have: none of the system's, and none that is read as another one."""
 
-import getpass
-import os
 import pwd
 import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from aisbench_core.access.process_account import process_account
 from aisbench_core.messages import Message
 
 # What runs, events and the audit name where no person acts; and who runs everything.
@@ -85,14 +84,6 @@ def alike_problem(name: str, others: Iterable[str]) -> NameProblem | None:
         "use the name {other}, or ask an admin to give it free with `aisbench people release`", other=alike[0]
     )
     return NameProblem(message, None if alike[0] == name else hint)
-
-
-def process_account() -> str:
-    """The account of this process. The environment, which may say anything, counts only where the system has none."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # in a container that was given a number as its user
-        return getpass.getuser()
 
 
 def _are_alike(one: str, other: str) -> bool:

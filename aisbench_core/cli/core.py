@@ -49,7 +49,7 @@ def actor() -> "Actor":
     """Under whose name changes are recorded: the user of this shell, or whose token a served command came with."""
     if served := invocation().served:
         return served.actor
-    from aisbench_core.accounts.names import process_account
+    from aisbench_core.access.process_account import process_account
     from aisbench_core.model import WayIn, local_actor
 
     return local_actor(process_account(), WayIn.CLI)

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
 
-from aisbench_core.accounts.names import process_account
+from aisbench_core.access.process_account import process_account
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import Connect
 from aisbench_core.errors import AisbenchError, DamagedLedger, LedgerUnavailable

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from aisbench_core.access.operations import Operations
-from aisbench_core.accounts.names import process_account
+from aisbench_core.access.process_account import process_account
 from aisbench_core.api.admission import MOST_UNDER_WAY
 from aisbench_core.api.app import MOST_AT_ONCE
 from aisbench_core.model import Role
