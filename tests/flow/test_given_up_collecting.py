@@ -1,7 +1,9 @@
-"""What this console wrote of a run is known as its own, wherever collecting it was given up."""
+"""What this console wrote of a run is known as its own, wherever collecting it was given up, and nothing else is."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,23 @@ def test_what_was_written_before_collecting_was_given_up_is_known(
         record.write_bytes(honest)
     assert bench.follow(core.runs.collect_again(run.run_id, TESTER)).state is RunState.COMPLETED
     assert core.storage.check(TESTER).damages == ()
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_a_record_of_somebody_else_does_not_say_when_a_run_ended(bench: Bench, is_recorded: bool) -> None:
+    other, run = bench.follow(bench.launch()), bench.follow(bench.launch(), None if is_recorded else RunState.RUNNING)
+    runs = bench.core.settings.runs_dir
+    honest = (runs / other.run_id / "record.json").read_text("utf-8")
+    planted = re.sub(r'"total_end_time": ?"[^"]*"', '"total_end_time": "2001-02-03T04:05:06Z"', honest)
+    assert planted != honest
+    (runs / run.run_id / "record.json").write_text(planted, "utf-8")
+
+    if is_recorded:
+        run = bench.core.ledger.advance(run, replace(run, state=RunState.COLLECTING, next_step_at=bench.clock()))
+    ended = bench.follow(run)
+
+    record = bench.core.files.record(ended.run_id)
+    assert record
+    assert record.result
+    assert record.result.info.total_end_time
+    assert bench.clock() - timedelta(minutes=1) < record.result.info.total_end_time <= bench.clock()
