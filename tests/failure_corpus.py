@@ -5,6 +5,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -68,13 +69,14 @@ class _Cases(Frozen):
     cases: tuple[Case, ...]
 
 
-def cases() -> list[Case]:
+@cache
+def cases() -> tuple[Case, ...]:
     """All of them."""
     found: list[Case] = []
     for file in sorted(FOLDER.glob("*.yaml")):
-        stored = TypeAdapter(_Cases).validate_python(yaml.safe_load(file.read_text("utf-8")))
+        stored = TypeAdapter(_Cases).validate_python(yaml.load(file.read_text("utf-8"), yaml.CSafeLoader))
         found += [case.model_copy(update={"kind": file.stem}) for case in stored.cases]
-    return found
+    return tuple(found)
 
 
 def explained(case: Case, folder: Path) -> Explanation:

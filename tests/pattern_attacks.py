@@ -5,7 +5,7 @@ import importlib
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +67,7 @@ class Attack:
         return self.prefix + self.pump * (characters // len(self.pump)) + self.suffix
 
 
-def used_patterns(root: Path, sources: list[Path]) -> Iterator[UsedPattern | str]:
+def used_patterns(root: Path, sources: Sequence[Path]) -> Iterator[UsedPattern | str]:
     """Every pattern in these files; as text the place of one that is only known while the program runs."""
     public = _methods_by_name(map(tree_of, sources))
     for source in sources:

@@ -2,18 +2,22 @@
 
 import ast
 import subprocess
-from collections.abc import Collection, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeVar
 
 HOME = Path(__file__).parents[1]
 PRODUCT = "aisbench_core"
 SANDBOX = "aisbench_sandbox"
+Node = TypeVar("Node", bound=ast.AST)
 
 
-def product() -> list[Path]:
+@cache
+def product() -> tuple[Path, ...]:
     """Every module that is shipped, but for the workloads, which are the cloud's."""
-    return [file for part in ("app.py", "pages", PRODUCT, SANDBOX) for file in files_of(part)]
+    return tuple(file for part in ("app.py", "pages", PRODUCT, SANDBOX) for file in files_of(part))
 
 
 def all_python() -> list[Path]:
@@ -42,6 +46,7 @@ def lines_of(file: Path) -> list[str]:
         return []
 
 
+@cache
 def path_of(file: Path) -> str:
     """Where a file lies below the project's folder, with `/`."""
     return file.relative_to(HOME).as_posix()
@@ -64,18 +69,28 @@ def tree_of(file: Path) -> ast.Module:
 
 
 @cache
-def nodes_of(file: Path) -> tuple[ast.AST, ...]:
+def _nodes_by_kind(file: Path) -> Mapping[type[ast.AST], Sequence[Any]]:
     """Every node of a module; many tests look at them, and walking costs more than reading."""
-    return tuple(ast.walk(tree_of(file)))
+    nodes: dict[type[ast.AST], list[ast.AST]] = defaultdict(list)
+    for node in ast.walk(tree_of(file)):
+        nodes[type(node)].append(node)
+    return nodes
+
+
+def nodes_of(file: Path, *kinds: type[Node]) -> Iterator[Node]:
+    """The nodes of these kinds in a module, kind by kind; those of one kind from the outside to the inside."""
+    nodes = _nodes_by_kind(file)
+    for kind in kinds:
+        yield from nodes.get(kind, ())
 
 
 @cache
 def imports(file: Path) -> frozenset[str]:
     """Every module that a file imports, anywhere in it; `from a import b` counts as a.b where that is a module."""
-    return frozenset(name for node in nodes_of(file) for name in _imported(node))
+    return frozenset(name for node in nodes_of(file, ast.Import, ast.ImportFrom) for name in _imported(node))
 
 
-def _imported(node: ast.AST) -> Iterator[str]:
+def _imported(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     if isinstance(node, ast.ImportFrom):
@@ -94,27 +109,28 @@ def _is_module(name: str) -> bool:
 
 def texts_of(file: Path) -> Iterator[str]:
     """Every string of a file but the docstrings: those are for people."""
-    said = {id(node.value) for node in nodes_of(file) if isinstance(node, ast.Expr)}
-    for node in nodes_of(file):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+    said = {id(node.value) for node in nodes_of(file, ast.Expr)}
+    for node in nodes_of(file, ast.Constant):
+        if isinstance(node.value, str) and id(node) not in said:
             yield node.value
 
 
-def reads_environment(node: ast.AST) -> bool:
-    """Whether a piece of code reaches for the environment through `os`."""
-    if isinstance(node, ast.ImportFrom):
-        return node.module == "os" and any(alias.name in {"environ", "getenv"} for alias in node.names)
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return node.value.id == "os" and node.attr in {"environ", "environb", "getenv", "putenv"}
-    return False
+def reads_environment(file: Path) -> bool:
+    """Whether a module reaches for the environment through `os`."""
+    names = {"environ", "environb", "getenv", "putenv"}
+    return any(
+        node.module == "os" and any(alias.name in names for alias in node.names)
+        for node in nodes_of(file, ast.ImportFrom)
+    ) or any(
+        isinstance(node.value, ast.Name) and node.value.id == "os" and node.attr in names
+        for node in nodes_of(file, ast.Attribute)
+    )
 
 
 def conditions(file: Path) -> Iterator[ast.expr]:
     """What a module decides by: every `if`, `while` and `match`."""
-    for node in nodes_of(file):
-        if isinstance(node, (ast.If, ast.IfExp, ast.While)):
-            yield node.test
-        if isinstance(node, ast.comprehension):
-            yield from node.ifs
-        if isinstance(node, ast.Match):
-            yield node.subject
+    yield from (node.test for node in nodes_of(file, ast.If))
+    yield from (node.test for node in nodes_of(file, ast.IfExp))
+    yield from (node.test for node in nodes_of(file, ast.While))
+    yield from (condition for node in nodes_of(file, ast.comprehension) for condition in node.ifs)
+    yield from (node.subject for node in nodes_of(file, ast.Match))

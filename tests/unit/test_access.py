@@ -88,7 +88,7 @@ def test_every_method_that_takes_an_actor_is_guarded() -> None:
     found: set[str] = set()
     unguarded: set[str] = set()
     for file in files_of("aisbench_core"):
-        for owner in (node for node in nodes_of(file) if isinstance(node, ast.ClassDef)):
+        for owner in nodes_of(file, ast.ClassDef):
             for method in owner.body:
                 if isinstance(method, ast.FunctionDef) and _takes_actor(method) and not _is_private(method):
                     found.add(f"{owner.name}.{method.name}")
@@ -135,10 +135,8 @@ def test_no_way_in_writes_past_the_guarded_methods() -> None:
         for way in ways
         if (HOME / way).exists()
         for file in files_of(way)
-        for node in nodes_of(file)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Attribute)
-        and node.attr in UNGUARDED.get(node.value.attr, ())
+        for node in nodes_of(file, ast.Attribute)
+        if isinstance(node.value, ast.Attribute) and node.attr in UNGUARDED.get(node.value.attr, ())
     }
 
     assert calls == set()
@@ -149,8 +147,8 @@ def test_only_the_ways_in_say_who_acts() -> None:
     makers = {
         path_of(file)
         for file in product()
-        for node in nodes_of(file)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("Actor", "local_actor")
+        for node in nodes_of(file, ast.Call)
+        if isinstance(node.func, ast.Name) and node.func.id in ("Actor", "local_actor")
     }
 
     assert makers == {

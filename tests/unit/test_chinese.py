@@ -41,7 +41,7 @@ def said_by(node: ast.AST) -> str | None:
 
 def sentences() -> Iterator[str]:
     for file in product():
-        for node in nodes_of(file):
+        for node in nodes_of(file, ast.Constant, ast.JoinedStr):
             said = said_by(node)
             if said:
                 yield said
@@ -114,9 +114,9 @@ ERRORS = {
 
 def plain_texts(file: Path) -> Iterator[str]:
     """What errors and problems say and advise without being a Message, which no language but English has."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
-        if isinstance(node, ast.Call) and name in {*ERRORS, "Problem"}:
+    for node in nodes_of(file, ast.Call):
+        name = getattr(node.func, "id", "")
+        if name in {*ERRORS, "Problem"}:
             arguments = node.args[1:2] if name == "Problem" else node.args[:2]
             yield from (text for each in arguments for text in values_of(each) if text)
 

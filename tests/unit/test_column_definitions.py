@@ -19,10 +19,14 @@ CATALOGUE = "aisbench_core/model/columns/"
 NAMES = frozenset({name for column in COLUMNS for name in (column.name, column.stored_name, column.field)})
 
 
+LISTING = (ast.ClassDef, ast.Dict, ast.Tuple, ast.List, ast.Set, ast.Constant, ast.JoinedStr)
+"""What can name many columns."""
+
+
 def definitions(file: Path) -> Iterator[tuple[str, int, str]]:
     """Classes, dicts, tuples, lists, sets and texts that name many columns: file, line and what it is."""
-    silent = {id(text) for node in nodes_of(file) for text in _said(node)}
-    for node in nodes_of(file):
+    silent = {id(text) for node in nodes_of(file, ast.Expr, ast.JoinedStr) for text in _said(node)}
+    for node in nodes_of(file, *LISTING):
         if id(node) not in silent and len(_names(node) & NAMES) >= MANY:
             yield path_of(file), getattr(node, "lineno", 0), type(node).__name__
 

@@ -9,6 +9,8 @@ from aisbench_core.statistics.difference import Reporting, detection_rate, diffe
 from aisbench_core.warehouse.answers.histories import Outcome
 from tests.unit.test_regression import judged, noise, runs
 
+pytestmark = pytest.mark.slow  # thousands of simulated histories
+
 RULE = Reporting(least=0.01, alpha=0.01)
 SERIES = 1000
 TOLERANCE = 0.05

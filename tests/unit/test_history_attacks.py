@@ -21,6 +21,8 @@ from aisbench_core.results.train_result_info import KEYS, read
 from tests.pattern_attacks import grows_too_fast
 from tests.unit.test_history_tables import saved, workbook
 
+pytestmark = pytest.mark.slow  # hostile logs of a million lines
+
 LINE = 60 * 1024
 """Characters of a line; more than MOST_LINE are not kept of any."""
 
@@ -96,7 +98,6 @@ def test_no_table_costs_more_than_its_size(cell: str) -> None:
     assert grows_too_fast(cost, most=512 * 1024) == ""
 
 
-@pytest.mark.slow
 def test_a_row_that_never_ends_is_refused() -> None:
     endless = b"model,fps\n" + b'"a\n",' * (MOST_ROW // 3)
 
@@ -162,7 +163,6 @@ def test_a_number_beside_a_control_character_is_the_number_or_a_problem(number: 
     assert block.info.max_power in (None, 1.0)
 
 
-@pytest.mark.slow
 def test_a_log_that_is_packed_to_a_thousandth_is_not_unpacked_to_its_end() -> None:
     file = io.BytesIO()
     with gzip.GzipFile(fileobj=file, mode="wb") as packed:
@@ -181,7 +181,6 @@ def test_a_log_that_is_packed_to_a_thousandth_is_not_unpacked_to_its_end() -> No
     assert isinstance(found, ParsedResult)
 
 
-@pytest.mark.slow
 def test_a_zip_whose_entry_is_packed_to_a_thousandth_is_not_unpacked() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.log", "w") as entry:

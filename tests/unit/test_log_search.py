@@ -14,6 +14,8 @@ from aisbench_core.logs.lines import LineFilter, LogLevel, text_of
 from aisbench_core.logs.patterns import BEGIN, END, LogPattern, LogPatternError
 from aisbench_core.logs.searching import NodeHits, search
 
+pytestmark = pytest.mark.slow  # hostile expressions run until their deadline
+
 ALL = LineFilter()
 
 

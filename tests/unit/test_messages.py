@@ -27,8 +27,8 @@ def templates() -> Iterator[tuple[str, str]]:
     for file in product():
         if file.parent.name == "messages":
             continue
-        for node in nodes_of(file):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+        for node in nodes_of(file, ast.Call):
+            if not isinstance(node.func, ast.Name):
                 continue
             where = f"{file.name}:{node.lineno}"
             given_ = {"Message": node.args[:1], "cached_message": node.args[:1], "plural": node.args[1:3]}.get(

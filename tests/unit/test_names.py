@@ -5,6 +5,7 @@ import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 
 from tests.source_tree import HOME, nodes_of, path_of, product
 
@@ -67,14 +68,19 @@ ALLOWED: Mapping[str, int] = {
 """How many names a folder may still have; the numbers only go down."""
 
 
+NAMING = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.arg, ast.Name, ast.Attribute, ast.alias)
+"""What gives a name."""
+
+
 def names() -> Iterator[tuple[str, str]]:
     """Every name that the product gives, and where: modules, classes, functions, arguments, variables, attributes."""
     for file in product():
         yield file.stem, path_of(file)
-        for node in nodes_of(file):
+        where = path_of(file)
+        for node in nodes_of(file, *NAMING):
             name = _name(node)
             if name:
-                yield name, f"{path_of(file)}:{getattr(node, 'lineno', 0)}"
+                yield name, f"{where}:{getattr(node, 'lineno', 0)}"
 
 
 def stays(name: str, where: str) -> bool:
@@ -94,6 +100,7 @@ def _name(node: ast.AST) -> str | None:
     return node.asname if isinstance(node, ast.alias) else None
 
 
+@cache
 def banned_word(name: str) -> str | None:
     """The banned word in a name, whether it is written like_this, LIKE_THIS or LikeThis."""
     words = [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]

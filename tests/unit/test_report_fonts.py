@@ -16,6 +16,8 @@ from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.report_fonts import FONTS, our_letters
 
+pytestmark = pytest.mark.slow  # prints PDF files
+
 
 def fonts_of(content: bytes) -> set[str]:
     resources: list[Any] = [page["/Resources"] for page in PdfReader(io.BytesIO(content)).pages]

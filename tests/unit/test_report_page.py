@@ -20,6 +20,8 @@ from aisbench_core.warehouse import BoardQuery, CheckLevel, Validity, Warehouse
 from tests import records as a
 from tests.actors import TESTER
 
+pytestmark = pytest.mark.slow  # draws whole reports
+
 NOW = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
 ALL = BoardQuery("cn-north-9", include_invalid=True)
 HOSTILE = "\"><script>alert('x')</script><img src=x onerror=alert(1)>\n=1+1 😀 \x1b[31m\u202e </style></title>{{ 1/0 }}"

@@ -23,6 +23,8 @@ from aisbench_core.statistics.difference import difference
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 
+pytestmark = pytest.mark.slow  # draws whole reports
+
 NOW = datetime(2026, 3, 20, 12, 0, tzinfo=UTC)
 HOSTILE = "<b>&amp;</b><script>alert(1)</script>{{ 7 * 7 }} url(http://example.com/x)"
 
@@ -63,7 +65,6 @@ def tables(page: str) -> list[str]:
     return [" ".join(table.itertext()) for table in root.iter("table")]
 
 
-@pytest.mark.slow
 def test_the_first_page_begins_with_the_sentence_and_has_statistics_and_charts(warehouse: Warehouse) -> None:
     runs = lab(warehouse, 8)
 
@@ -83,7 +84,6 @@ def test_the_first_page_begins_with_the_sentence_and_has_statistics_and_charts(w
     assert "比 r2.0 慢" in both[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", ReportLanguage)
 def test_the_first_page_says_which_filters_selected_the_runs(warehouse: Warehouse, language: ReportLanguage) -> None:
     runs = lab(warehouse, 8)
@@ -97,7 +97,6 @@ def test_the_first_page_says_which_filters_selected_the_runs(warehouse: Warehous
     assert "Runs selected by" not in named
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", ReportLanguage)
 @pytest.mark.parametrize("sizes", [(1, 2, 4, 8, 10), tuple(range(1, 17))], ids=["5 sizes", "16 sizes"])
 def test_185_runs_fit_on_12_pages_and_none_is_left_out(
@@ -268,7 +267,6 @@ def test_a_configuration_is_one_row_over_all_series(warehouse: Warehouse) -> Non
     assert per_series.count("2 / 5") == 2
 
 
-@pytest.mark.slow
 def test_hostile_names_are_printed_as_they_read_and_load_nothing(warehouse: Warehouse) -> None:
     run = a.record("one", flavor=HOSTILE, created_by=HOSTILE, parameters={"epoch_size": 90, "x": HOSTILE})
     warehouse.record(replace(run, described=stated_of({"submitter": HOSTILE})))

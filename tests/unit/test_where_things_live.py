@@ -14,7 +14,6 @@ from tests.source_tree import (
     imports,
     is_inside,
     lies_in,
-    nodes_of,
     path_of,
     product,
     reads_environment,
@@ -72,7 +71,7 @@ def test_sql_lives_in_the_ledger_and_in_the_warehouse() -> None:
 
 
 def test_only_the_settings_read_the_environment() -> None:
-    readers = {path_of(file) for file in product() if any(reads_environment(node) for node in nodes_of(file))}
+    readers = {path_of(file) for file in product() if reads_environment(file)}
 
     assert {name for name in readers if not lies_in(HOME / name, ENVIRONMENT_PLACES)} == set()
 
