@@ -141,7 +141,7 @@ def _text(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
         ">efficiency": lambda point: formats.percent(point.efficiency),
         ">off the law": lambda point: formats.signed(residuals.get(point.node_count)),
     }
-    lines = [*filter(None, [_origin(curve).strip()]), display.table_of(curve.points, columns), ""]
+    lines = [*filter(None, [_origin(curve).strip(), str(curve.mixed)]), display.table_of(curve.points, columns), ""]
     if curve.fit.problem:
         lines.append(f"Amdahl's law: no fit: {curve.fit.problem}")
     elif share := curve.fit.serial:

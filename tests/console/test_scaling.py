@@ -144,6 +144,7 @@ def test_a_curve_of_imported_results_is_called_so(open_page: OpenPage, data_dir:
 
     assert "node counts: 2 · claimed runs: 2 · imported, unverified" in app.selectbox(key="question").options[0]
     assert "imported, unverified" in app.multiselect(key="curve").options[0]
+    assert "*mixed or unknown\\: parameters, data*" in texts(app)
 
 
 def app_region(warehouse: Warehouse) -> str:

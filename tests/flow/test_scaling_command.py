@@ -37,6 +37,16 @@ def test_the_curve_the_law_and_the_prediction_are_printed(data_dir: Path) -> Non
     assert "left out, invalid: 1 run on nodes: 4" in result.stdout
 
 
+def test_of_claimed_results_it_says_what_nobody_knows(data_dir: Path) -> None:
+    warehouse = Warehouse(data_dir / "warehouse.duckdb")
+    warehouse.record_many([a.imported(f"imported-{nodes}", node_count=nodes, cards_heard=True) for nodes in (1, 2)])
+
+    claimed, measured = type_in(data_dir, "imported-1"), type_in(data_dir, "n1-0")
+
+    assert "mixed or unknown: parameters, data" in claimed.stdout
+    assert "mixed or unknown" not in measured.stdout
+
+
 def test_a_program_gets_every_number(data_dir: Path) -> None:
     answer = json.loads(type_in(data_dir, "n8-1", "--at", "6", "--at", "32", "--json").stdout)
 

@@ -64,6 +64,7 @@ _WHY = f"""case when not ({COUNTED}) then validity
 _CURVES = f"""
     select {", ".join(_SYSTEM)}, node_count, {_WHY} as why,
         count(*) as runs,
+        coalesce(string_agg(distinct not_known, ';' order by not_known) filter (not_known <> ''), '') as not_known,
         median(throughput_cluster) as throughput,
         avg(throughput_cluster) as mean,
         stddev_samp(throughput_cluster) as sd,
@@ -157,7 +158,8 @@ def _scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]]) -> Scaling:
     sizes = [SizeRuns(row["node_count"], row["runs"], row["log_mean"], row["log_squares"]) for row in valid]
     points = tuple(_point(row, valid[0]) for row in valid)
     base_nodes = points[0].node_count if points else None
-    return Scaling(query, points, base_nodes, query.throughput_unit, amdahl(sizes), excluded)
+    not_known = ";".join(dict.fromkeys(row["not_known"] for row in valid if row["not_known"]))
+    return Scaling(query, points, base_nodes, query.throughput_unit, amdahl(sizes), excluded, not_known)
 
 
 def _point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:

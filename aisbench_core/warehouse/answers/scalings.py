@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from aisbench_core.messages import Hint
 from aisbench_core.model.version_order import VersionKey, version_key
 from aisbench_core.statistics.amdahl import AmdahlFit, FitProblem
-from aisbench_core.warehouse.answers.boards import ASPECTS, named
+from aisbench_core.warehouse.answers.boards import ASPECTS, mixed_or_unknown, named
 from aisbench_core.warehouse.answers.compared import RunDot
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration, short_id, without_launched
 
@@ -117,7 +118,8 @@ class Scaling:
     """Median throughput by node count, from the smallest (`base_nodes`) on.
 
     Empty without a valid run, and in single-server mode, where servers do not work together. `fit` holds the serial
-    share, or why it is unknown. Fields are keys of `aisbench scaling --json`."""
+    share, or why it is unknown. `not_known`: as of rows of the leaderboard; what the points of imported results have in
+    common then is only what these state. Fields are keys of `aisbench scaling --json`."""
 
     query: ScalingQuery
     points: tuple[ScalingPoint, ...]
@@ -125,11 +127,17 @@ class Scaling:
     throughput_unit: str
     fit: AmdahlFit
     left_out: tuple[ExcludedRuns, ...] = ()
+    not_known: str = ""
 
     @classmethod
     def empty(cls, query: ScalingQuery) -> "Scaling":
         """A curve without any run in cluster mode."""
         return cls(query, (), None, "", AmdahlFit(FitProblem.TOO_FEW))
+
+    @property
+    def mixed(self) -> Hint:
+        """What is mixed or unknown, as a sentence; empty where all is known."""
+        return mixed_or_unknown(self.not_known)
 
     @property
     def largest(self) -> int:

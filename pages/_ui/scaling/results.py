@@ -24,6 +24,9 @@ def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     if points:
         st.info(t("scaling.one_point", curves=", ".join(points)), icon=":material/add_chart:")
     for curve in curves:
+        if curve.mixed:
+            st.caption(f"**{plain(names[curve.query.id])}** – *{plain(t.message(curve.mixed))}*")
+    for curve in curves:
         text = f"**{plain(names[curve.query.id])}** – {' '.join(_law(curve, nodes))}"
         if len(curve.points) == 1:
             continue
