@@ -97,6 +97,16 @@ def test_a_run_leads_to_its_own_curve(open_page: OpenPage, warehouse: Warehouse)
     assert "run" not in app.query_params
 
 
+def test_of_several_runs_the_first_one_on_a_curve_leads_to_it(open_page: OpenPage, warehouse: Warehouse) -> None:
+    assert warehouse.revision()
+
+    app = open_page("scaling", run=["nobody", "alone", "new-0"])
+
+    assert list(table(app)["Nodes"]) == [1, 2]
+    assert "is on no curve" not in texts(app)
+    assert "run" not in app.query_params
+
+
 @pytest.mark.parametrize(
     ("run", "said"), [("alone", "is on no curve"), ("nobody", "Run nobody is not in the warehouse")]
 )

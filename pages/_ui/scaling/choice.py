@@ -28,20 +28,23 @@ NODES = NumberRange(1, 100_000, is_whole=True)
 
 
 def open_run() -> None:
-    """Replace `?run=` by the configuration and the curve that the run lies on; says why where there is none."""
-    run_id = st.query_params.pop("run", "")
-    if not run_id:
+    """Replace `?run=` by the configuration and the curve on which the first of the named runs lies that is on one.
+
+    Says why where there is none."""
+    run_ids = st.query_params.get_all("run")
+    if not run_ids:
         return
-    row = cached(core().warehouse.run, run_id)
-    if row is None:
-        st.info(t("scaling.no_run", run=plain(run_id)), icon=":material/search:")
-        return
-    curve = cached(core().warehouse.curve, row)
-    if not curve.points:
-        st.info(t("scaling.no_curve", run=plain(run_id)), icon=":material/info:")
-        return
-    for name, value in selection_of(row, curve).items():
-        st.query_params[name] = value
+    del st.query_params["run"]
+    rows = [row for run_id in run_ids if (row := cached(core().warehouse.run, run_id))]
+    for row in rows:
+        if (curve := cached(core().warehouse.curve, row)).points:
+            for name, value in selection_of(row, curve).items():
+                st.query_params[name] = value
+            return
+    if rows:
+        st.info(t("scaling.no_curve", run=plain(rows[0].run_id)), icon=":material/info:")
+    else:
+        st.info(t("scaling.no_run", run=plain(run_ids[0])), icon=":material/search:")
 
 
 def selection_of(row: RunRow, curve: Scaling) -> dict[str, str]:

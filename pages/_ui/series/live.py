@@ -72,7 +72,7 @@ def _show_actions(matrix: Matrix) -> None:
         if len(run_ids) > 1:
             navigation.link(navigation.COMPARE, t("series.compare"), {"ids": run_ids[:MAX_COMPARED]})
         if run_ids and len(matrix.series.plan.node_counts) > 1:
-            navigation.link(navigation.SCALING, t("series.scaling"), {"run": run_ids[0]})
+            navigation.link(navigation.SCALING, t("series.scaling"), {"run": run_ids[:MAX_COMPARED]})
 
 
 def _series(series_id: str, had_ended: bool) -> None:
