@@ -1,11 +1,15 @@
 """`aisbench` on a machine of its own, which has nothing but a server's address and a token."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -83,3 +87,37 @@ def command_processes(server: int) -> list[int]:
 def kill(process: int) -> None:
     """End a process without a warning."""
     os.kill(process, signal.SIGKILL)
+
+
+@contextmanager
+def another_server(status: int, *records: Mapping[str, object]) -> Iterator[str]:
+    """A server that answers commands with these records."""
+    content = b"".join(json.dumps(each).encode() + b"\n" for each in records)
+
+    class Other(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with served_by(Other) as url:
+        yield url
+
+
+@contextmanager
+def served_by(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server that answers so."""
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.server_port}"
+    finally:
+        listening.shutdown()
+        thread.join()
+        listening.server_close()

@@ -4,11 +4,10 @@ import base64
 import json
 import signal
 import stat
-import threading
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from http.client import HTTPResponse
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +17,41 @@ from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.cli.remote.child import MOST_MEMORY
 from aisbench_core.commands.running import AT_ONCE_PER_NAME
 from aisbench_core.model import Role
-from aisbench_core.wiring import Core
+from aisbench_core.settings import Settings
+from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.flow.api_process import ApiProcess, Program, require_problem
 from tests.flow.command_line import CommandLine
-from tests.flow.following import SPEC
-from tests.flow.remote_shell import RemoteShell, command_processes, kill, token_for, wait_until
+from tests.flow.following import GOOD, SPEC
+from tests.flow.remote_shell import (
+    RemoteShell,
+    another_server,
+    command_processes,
+    kill,
+    served_by,
+    token_for,
+    wait_until,
+)
 from tests.ports import free_port
+from tests.sandbox_process import SandboxProcess
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def server(shell: CommandLine) -> Iterator[ApiProcess]:
-    """A server whose jobs run until somebody stops them."""
-    process = ApiProcess(shell.data_dir, profile="lab", poll_seconds="0.05", tick_seconds="0.02")
+@pytest.fixture(scope="module")
+def server(scripted_sandbox: SandboxProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
+    """A server that tests leave running; its jobs run until somebody stops them."""
+    shell = CommandLine(tmp_path_factory.mktemp("lasting") / "data", scripted_sandbox)
+    process = start_server(shell)
     yield process
-    if process.is_running:
-        process.stop()
+    process.stop()
+
+
+@pytest.fixture
+def core(server: ApiProcess, sandbox: SandboxProcess) -> Core:
+    """Its data folder, with the runs of other tests."""
+    sandbox.script(by="hold", outputs=GOOD, log="step 1\n")
+    return open_core(Settings(data_dir=server.data_dir, profile="lab"))
 
 
 @pytest.fixture
@@ -45,15 +61,31 @@ def engineer(server: ApiProcess, core: Core, tmp_path: Path) -> Iterator[RemoteS
     shell.end()
 
 
-def launched(core: Core) -> str:
-    """The id of the only run."""
-    wait_until(core.ledger.count, "the run")
-    return core.ledger.page()[0].run_id
+@pytest.fixture
+def mortal(shell: CommandLine) -> Iterator[ApiProcess]:
+    """A server that a test may end."""
+    process = start_server(shell)
+    yield process
+    if process.is_running:
+        process.stop()
+
+
+def start_server(shell: CommandLine, **settings: str) -> ApiProcess:
+    return ApiProcess(shell.data_dir, profile="lab", poll_seconds="0.05", tick_seconds="0.02", **settings)
+
+
+def launched(core: Core, before: int = 0) -> str:
+    """The id of the only run that was not there before."""
+    wait_until(lambda: core.ledger.count() > before, "the run")
+    [run, *others] = core.ledger.page()
+    assert len(others) == before
+    return run.run_id
 
 
 def test_ctrl_c_ends_the_command_there_and_not_the_run(server: ApiProcess, engineer: RemoteShell, core: Core) -> None:
+    before = core.ledger.count()
     following = engineer.start("run", "quickstart_digits", "--wait")
-    run_id = launched(core)
+    run_id = launched(core, before)
     wait_until(lambda: core.ledger.get(run_id).state == "running", "the job")
 
     following.send_signal(signal.SIGINT)
@@ -65,37 +97,38 @@ def test_ctrl_c_ends_the_command_there_and_not_the_run(server: ApiProcess, engin
     wait_until(lambda: not command_processes(server.pid), "the end of the command's process")
 
 
-def test_kills_in_the_middle_leave_no_process_and_no_second_run(
-    server: ApiProcess, engineer: RemoteShell, core: Core
-) -> None:
+def test_kills_in_the_middle_leave_no_process_and_no_second_run(mortal: ApiProcess, tmp_path: Path) -> None:
     """First the client is killed, then the command's process, then the server."""
+    core = open_core(Settings(data_dir=mortal.data_dir, profile="lab"))
+    engineer = RemoteShell(mortal.url, token_for(core, Role.ENGINEER, "ann"), tmp_path)
     client = engineer.start("run", "quickstart_digits", "--wait")
     run_id = launched(core)
     kill(client.pid)
     client.communicate()
-    wait_until(lambda: not command_processes(server.pid), "the end of the client's command")
+    wait_until(lambda: not command_processes(mortal.pid), "the end of the client's command")
 
     followed = engineer.start("logs", run_id, "--follow")
-    wait_until(lambda: command_processes(server.pid), "the command's process")
-    kill(command_processes(server.pid)[0])
+    wait_until(lambda: command_processes(mortal.pid), "the command's process")
+    kill(command_processes(mortal.pid)[0])
     _, said = followed.communicate(timeout=90)
     assert followed.returncode == 1
     assert "the server ended it: SIGKILL" in said
 
     followed = engineer.start("logs", run_id, "--follow")
-    wait_until(lambda: command_processes(server.pid), "the command's process")
-    server.kill()
+    wait_until(lambda: command_processes(mortal.pid), "the command's process")
+    mortal.kill()
     _, said = followed.communicate(timeout=90)
     assert followed.returncode == 3
     assert "broke" in said
-    wait_until(lambda: not command_processes(server.pid), "the end of the killed server's command")
+    wait_until(lambda: not command_processes(mortal.pid), "the end of the killed server's command")
     assert core.ledger.count() == 1
 
 
-def test_a_server_that_follows_no_runs_follows_none_for_a_command(
-    shell: CommandLine, core: Core, tmp_path: Path
-) -> None:
-    server = ApiProcess(shell.data_dir, profile="lab", console_follows="false")
+def test_a_server_that_follows_no_runs_follows_none_for_a_command(shell: CommandLine, tmp_path: Path) -> None:
+    server, core = (
+        start_server(shell, console_follows="false"),
+        open_core(Settings(data_dir=shell.data_dir, profile="lab")),
+    )
     engineer = RemoteShell(server.url, token_for(core, Role.ENGINEER, "ann"), tmp_path)
     waiting = engineer.start("run", "quickstart_digits", "--wait")
     assert waiting.stderr
@@ -123,11 +156,13 @@ def test_who_may_add_no_channel_is_refused_before_an_address_is_asked_for(
     assert (entry.act.change, entry.act.outcome) == ("channel.save", "refused")
 
 
-def test_a_revoked_token_ends_what_runs_with_it(engineer: RemoteShell, core: Core) -> None:
+def test_a_revoked_token_ends_what_runs_with_it(server: ApiProcess, core: Core, tmp_path: Path) -> None:
+    engineer = RemoteShell(server.url, token_for(core, Role.ENGINEER, "mia"), tmp_path)
+    before = core.ledger.count()
     following = engineer.start("run", "quickstart_digits", "--wait")
-    run_id = launched(core)
+    run_id = launched(core, before)
 
-    (token,) = core.tokens.all()
+    (token,) = [each for each in core.tokens.all() if each.name == "mia"]
     core.tokens.revoke(token.token_id, TESTER)
     _, stderr = following.communicate(timeout=60)
 
@@ -139,18 +174,27 @@ def test_a_revoked_token_ends_what_runs_with_it(engineer: RemoteShell, core: Cor
 
 def test_a_token_has_only_so_many_commands_at_once(engineer: RemoteShell, core: Core, server: ApiProcess) -> None:
     run_id = core.runs.launch(SPEC, "lab", TESTER).run_id
-    following = [engineer.start("logs", run_id, "--follow") for _ in range(AT_ONCE_PER_NAME)]
+    following = [follow_log(server, engineer, run_id, str(number)) for number in range(AT_ONCE_PER_NAME)]
     wait_until(lambda: len(command_processes(server.pid)) == AT_ONCE_PER_NAME, "all of them")
 
     refused = engineer.type("runs")
     for each in following:
-        kill(each.pid)
-        each.communicate()
+        each.close()
     wait_until(lambda: not command_processes(server.pid), "their end")
 
     assert refused.exit_code == 3
     assert f"{AT_ONCE_PER_NAME} commands are running in your name already" in refused.stderr
     assert engineer.type("runs").exit_code == 0
+
+
+def follow_log(server: ApiProcess, engineer: RemoteShell, run_id: str, key: str) -> HTTPResponse:
+    """The records of a command that follows a run's log, as they come."""
+    body = json.dumps({"command": ["logs"], "arguments": [run_id, "--follow"]}).encode()
+    headers = {"Authorization": f"Bearer {engineer.environment['AISBENCH_TOKEN']}", "Idempotency-Key": key}
+    headers["Content-Type"] = "application/json"
+    request = urllib.request.Request(f"{server.url}/api/v1/commands", body, headers)
+    records: HTTPResponse = urllib.request.urlopen(request, timeout=60)
+    return records
 
 
 def limits_of(server: ApiProcess) -> str:
@@ -164,11 +208,8 @@ def test_input_that_a_command_does_not_read_is_refused_and_its_memory_is_limited
 ) -> None:
     program = Program(server.url, engineer.environment["AISBENCH_TOKEN"])
     run_id = core.runs.launch(SPEC, "lab", TESTER).run_id
-    body = json.dumps({"command": ["logs"], "arguments": [run_id, "--follow"]}).encode()
-    headers = {"Authorization": f"Bearer {program.token}", "Content-Type": "application/json", "Idempotency-Key": "x"}
-    request = urllib.request.Request(f"{server.url}/api/v1/commands", body, headers)
 
-    with urllib.request.urlopen(request, timeout=60) as records:
+    with follow_log(server, engineer, run_id, "unread") as records:
         command = json.loads(records.readline())["command"]
         wait_until(lambda: str(MOST_MEMORY) in limits_of(server), "the limit of its memory")
         replies = [program.post(f"/commands/{command}/input", {"text": "x" * 100_000}) for _ in range(12)]
@@ -187,6 +228,7 @@ def test_a_query_over_a_server_is_limited_in_time(engineer: RemoteShell) -> None
 def test_a_command_is_carried_out_once_for_its_key(server: ApiProcess, engineer: RemoteShell, core: Core) -> None:
     program = Program(server.url, engineer.environment["AISBENCH_TOKEN"])
     request = {"command": ["run"], "arguments": ["quickstart_digits"], "variables": {"AISBENCH_PROFILE": "lab"}}
+    before = core.ledger.count()
 
     first = program.post("/commands", request, Idempotency_Key="once")
     again = program.post("/commands", request, Idempotency_Key="once")
@@ -196,10 +238,14 @@ def test_a_command_is_carried_out_once_for_its_key(server: ApiProcess, engineer:
     assert (records[0]["kind"], records[-1]) == ("started", {"kind": "exit", "code": 0})
     require_problem(again, 409, "command-key-reused")
     require_problem(without, 400, "api-error")
-    assert core.ledger.count() == 1
+    assert core.ledger.count() == before + 1
 
 
-@pytest.mark.parametrize("command", [["serve"], ["restore"], ["follow"], ["--debug", "runs"], ["nothing"], []])
+UNLISTED = [["serve"], ["--debug", "runs"], ["nothing"], []]
+LIKE_SERVE = [pytest.param(command, marks=pytest.mark.exhaustive) for command in (["restore"], ["follow"])]
+
+
+@pytest.mark.parametrize("command", [*UNLISTED, *LIKE_SERVE])
 def test_a_server_runs_only_what_is_listed(server: ApiProcess, engineer: RemoteShell, command: list[str]) -> None:
     program = Program(server.url, engineer.environment["AISBENCH_TOKEN"])
 
@@ -236,40 +282,6 @@ def test_a_request_cannot_lead_out_of_its_folder(server: ApiProcess, engineer: R
 
 
 # --- the server -----------------------------------------------------------------------------------------
-
-
-@contextmanager
-def another_server(status: int, *records: Mapping[str, object]) -> Iterator[str]:
-    """A server that answers commands with these records."""
-    content = b"".join(json.dumps(each).encode() + b"\n" for each in records)
-
-    class Other(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    with served_by(Other) as url:
-        yield url
-
-
-@contextmanager
-def served_by(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    """The address of a server that answers so."""
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=listening.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.server_port}"
-    finally:
-        listening.shutdown()
-        thread.join()
-        listening.server_close()
 
 
 def test_a_server_that_cannot_be_used_is_named_with_what_to_do(tmp_path: Path) -> None:
