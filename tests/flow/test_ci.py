@@ -170,9 +170,21 @@ def shell(folder: Path, command: str, **environment: str) -> subprocess.Complete
     return subprocess.run(whole, cwd=folder, env=usual | environment, capture_output=True, text=True, check=False)
 
 
+def test_the_ready_files_measure_alike_and_jenkins_compares_as_gitlab() -> None:
+    assert [*jenkins()] == [*gitlab()]
+    assert next(github()) == next(gitlab())
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("outcome", OUTCOMES)
-@pytest.mark.parametrize("commands", [github, gitlab, jenkins])
+@pytest.mark.parametrize(
+    ("commands", "outcome"),
+    [
+        *((github, outcome) for outcome in OUTCOMES),
+        (gitlab, "regression"),
+        pytest.param(gitlab, "no change", marks=pytest.mark.exhaustive),
+        pytest.param(gitlab, "not enough data", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_the_command_of_each_ready_file_tells_a_regression(
     tmp_path: Path, commands: Callable[[], Iterator[str]], outcome: str
 ) -> None:
@@ -188,16 +200,15 @@ def test_the_command_of_each_ready_file_tells_a_regression(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("commands", [github, gitlab, jenkins])
 def test_a_pipeline_measures_a_series_and_one_build_alone_is_not_enough(
-    tmp_path: Path, sandbox: SandboxProcess, commands: Callable[[], Iterator[str]]
+    tmp_path: Path, sandbox: SandboxProcess
 ) -> None:
     sandbox.script(by="look", outputs=JOB_OUTPUTS)
     line = CommandLine(tmp_path / "data", sandbox)
     spec = line.type("spec", "quickstart_digits", "--set", "flavor=sandbox.cpu.2cards", "--cards", "2").stdout
     (tmp_path / "benchmark.yaml").write_text(spec, "utf-8")
     environment = {**line.environment, "MODEL": "MLP, one hidden layer"}
-    measure, compare = commands()
+    measure, compare = github()
 
     measured = shell(tmp_path, measure, **environment)
     compared = shell(tmp_path, compare, **environment)

@@ -1,9 +1,11 @@
 """`aisbench ledger copy`: a ledger goes over into PostgreSQL as a whole, or not at all."""
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from aisbench_core.accounts.audit import Audit
 from aisbench_core.accounts.audit_heads import AuditHeads
 from aisbench_core.model import Event, Level
 from aisbench_core.running.ledger import Ledger, as_text
+from aisbench_core.running.ledger_file import copy_database
 from aisbench_core.running.ledger_schema import TABLES
 from aisbench_core.running.stores.address import ledger_address
 from aisbench_core.running.stores.rows import insert
@@ -35,15 +38,24 @@ def url(postgres: PostgresServer, shell: CommandLine) -> Iterator[str]:
     postgres.drop("copied")
 
 
-@pytest.fixture
-def ledger(shell: CommandLine) -> Ledger:
-    """A ledger with something in many tables, and an audit of 600 entries."""
-    ledger = Ledger(shell.data_dir / "ledger.sqlite3")
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ledger that has something in many tables, and an audit of 600 entries."""
+    folder = tmp_path_factory.mktemp("filled")
+    ledger = Ledger(folder / "ledger.sqlite3")
     fill(ledger)
-    audit = Audit(ledger, 0, lambda: a.T0, AuditHeads(shell.data_dir / "audit-heads.json", ""))
+    audit = Audit(ledger, 0, lambda: a.T0, AuditHeads(folder / "audit-heads.json", ""))
     for number in range(600):
         audit.record(Act("ann", "engineer", "console", "run.tag", f"run-{number}", ActOutcome.DONE, "old", "中文"))
-    return ledger
+    return folder
+
+
+@pytest.fixture
+def ledger(shell: CommandLine, filled: Path) -> Ledger:
+    """A copy of it in the shell's data folder."""
+    copy_database(filled / "ledger.sqlite3", shell.data_dir / "ledger.sqlite3")
+    shutil.copy(filled / "audit-heads.json", shell.data_dir)
+    return Ledger(shell.data_dir / "ledger.sqlite3")
 
 
 def rows(ledger: Ledger, table: str) -> list[dict[str, object]]:

@@ -11,9 +11,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
+
+from aisbench_core.cli import main
 
 GONE_SECONDS = 60
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -21,15 +25,39 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return os.environ | {
-        "AISBENCH_DATA_DIR": str(tmp_path / "data"),
-        "AISBENCH_POLL_SECONDS": "0.5",
-        "AISBENCH_SK": "canary",
-    }
+    return environment_over(tmp_path / "data")
+
+
+def environment_over(data_dir: Path) -> dict[str, str]:
+    return os.environ | {"AISBENCH_DATA_DIR": str(data_dir), "AISBENCH_POLL_SECONDS": "0.5", "AISBENCH_SK": "canary"}
 
 
 @pytest.fixture
 def served(environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
+    """A console that a test may end."""
+    with serving(environment) as process:
+        yield process
+
+
+@dataclass(frozen=True)
+class Site:
+    """A console, where it is, and what it was started with."""
+
+    pid: int
+    address: str
+    environment: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One that every test leaves running."""
+    environment = environment_over(tmp_path_factory.mktemp("lasting") / "data")
+    with serving(environment) as process:
+        yield Site(process.pid, address_of(process), environment)
+
+
+@contextlib.contextmanager
+def serving(environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
     command = [sys.executable, "-m", "aisbench_core.cli", "serve", "--sandbox", "--port", "0"]
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -48,29 +76,30 @@ def address_of(served: "subprocess.Popen[str]") -> str:
     return found[0]
 
 
+def type_in(environment: dict[str, str], *words: str) -> Result:
+    """A command in this process."""
+    return CliRunner(env=environment).invoke(main, words)
+
+
 def aisbench(environment: dict[str, str], *words: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "aisbench_core.cli", *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_one_command_serves_the_console_and_carries_runs_to_their_end(
-    served: "subprocess.Popen[str]", environment: dict[str, str]
-) -> None:
-    address = address_of(served)
-
-    with _DIRECT.open(address, timeout=60) as page:
+def test_one_command_serves_the_console_and_carries_runs_to_their_end(lasting: Site) -> None:
+    with _DIRECT.open(lasting.address, timeout=60) as page:
         status = page.status
-    run = aisbench(environment, "run", "quickstart_digits", "--cards", "2", "--param", "epochs=2", "--wait")
+    run = type_in(lasting.environment, "run", "quickstart_digits", "--cards", "2", "--param", "epochs=2", "--wait")
 
     assert status == 200
-    assert run.returncode == 0, run.stderr
+    assert run.exit_code == 0, run.stderr
     assert "completed" in run.stderr
 
 
-def test_messages_of_its_follower_link_to_the_port_that_is_served(served: "subprocess.Popen[str]") -> None:
-    port = address_of(served).rpartition(":")[2]
+def test_messages_of_its_follower_link_to_the_port_that_is_served(lasting: Site) -> None:
+    port = lasting.address.rpartition(":")[2]
 
-    programs = [Path(f"/proc/{child}") for child in children_of(served.pid)]
+    programs = [Path(f"/proc/{child}") for child in children_of(lasting.pid)]
     followers = [program for program in programs if b"follow" in (program / "cmdline").read_bytes().split(b"\0")]
 
     assert len(followers) == 1
@@ -97,22 +126,19 @@ def wait_for_follower(environment: dict[str, str]) -> bool:
     """Whether a process follows runs, within a minute."""
     end = time.monotonic() + GONE_SECONDS
     while time.monotonic() < end:
-        if json.loads(aisbench(environment, "health", "--json").stdout or "{}").get("followed"):
+        if json.loads(type_in(environment, "health", "--json").stdout or "{}").get("followed"):
             return True
+        time.sleep(0.1)
     return False
 
 
-def test_the_sandbox_starts_without_the_consoles_keys_and_knows_what_to_hide(
-    served: "subprocess.Popen[str]", environment: dict[str, str]
-) -> None:
-    address_of(served)
-
-    (sandbox,) = [each for each in children_of(served.pid) if b"aisbench_sandbox" in words_of(each, "cmdline")]
+def test_the_sandbox_starts_without_the_consoles_keys_and_knows_what_to_hide(lasting: Site) -> None:
+    (sandbox,) = [each for each in children_of(lasting.pid) if b"aisbench_sandbox" in words_of(each, "cmdline")]
     words, variables = words_of(sandbox, "cmdline"), words_of(sandbox, "environ")
 
-    assert b"AISBENCH_SK=canary" in words_of(served.pid, "environ")
+    assert b"AISBENCH_SK=canary" in words_of(lasting.pid, "environ")
     assert not [each for each in variables if b"canary" in each]
-    data = Path(environment["AISBENCH_DATA_DIR"])
+    data = Path(lasting.environment["AISBENCH_DATA_DIR"])
     assert words[words.index(b"--hide") + 1] == os.fsencode(data)
     assert words[words.index(b"--real-keys") + 1] == os.fsencode(data / "credentials.yaml")
     assert b"--beside-real-keys" in words
@@ -187,13 +213,13 @@ def test_the_console_outlives_its_sandbox_and_says_so(
     with _DIRECT.open(address, timeout=60) as page:
         assert page.status == 200
     assert served.poll() is None
-    assert aisbench(environment, "runs").returncode == 0
+    assert type_in(environment, "runs").exit_code == 0
 
 
-def test_a_second_one_on_the_same_port_says_so(served: "subprocess.Popen[str]", environment: dict[str, str]) -> None:
-    port = address_of(served).rpartition(":")[2]
+def test_a_second_one_on_the_same_port_says_so(lasting: Site) -> None:
+    port = lasting.address.rpartition(":")[2]
 
-    second = aisbench(environment, "serve", "--port", port)
+    second = aisbench(lasting.environment, "serve", "--port", port)
 
     assert second.returncode == 1
     assert "answers at" in second.stderr
