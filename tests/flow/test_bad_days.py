@@ -39,7 +39,11 @@ def bench(sandbox: SandboxProcess, tmp_path: Path) -> Bench:
     return bench_on(sandbox, tmp_path / "data", **IMPATIENT)
 
 
-@pytest.mark.parametrize("state", LINE)
+OF_EACH_SERVICE = (RunState.UPLOADING, RunState.SUBMITTING, RunState.COLLECTING)
+LIKE_THEM = [pytest.param(state, marks=pytest.mark.exhaustive) for state in LINE if state not in OF_EACH_SERVICE]
+
+
+@pytest.mark.parametrize("state", [*OF_EACH_SERVICE, *LIKE_THEM])
 def test_while_the_cloud_is_down_a_run_is_retried_and_then_ends_right(
     bench: Bench, sandbox: SandboxProcess, state: RunState
 ) -> None:
@@ -73,7 +77,7 @@ def test_a_cloud_that_dies_in_the_middle_of_an_upload_gets_the_rest_later(
 ) -> None:
     run = bench.follow(bench.launch(), RunState.UPLOADING)
     sandbox.forget_requests()
-    sandbox.latency(obs_ms=2000)
+    sandbox.latency(obs_ms=500)
     bench.clock.move(10)
 
     bench.follower.tick()
@@ -191,9 +195,9 @@ def test_an_answer_that_comes_too_late_counts_as_none(
     sandbox: SandboxProcess, tmp_path: Path, state: RunState, slow: dict[str, Any]
 ) -> None:
     sandbox.script(by="look", outputs=GOOD)
-    bench = bench_on(sandbox, tmp_path / "data", **{**IMPATIENT, "request_seconds": 1.0})
+    bench = bench_on(sandbox, tmp_path / "data", **{**IMPATIENT, "request_seconds": 0.5})
     run = bench.follow(bench.launch(), state)
-    sandbox.faults({**slow, "delay_s": 2.5, "times": 20})
+    sandbox.faults({**slow, "delay_s": 1.5, "times": 20})
     bench.tick()
     assert_retrying(bench, run, state)
 

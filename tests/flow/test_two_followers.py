@@ -24,7 +24,7 @@ from tests.team_ledger import PASSWORD_VARIABLE, url_of
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
-ROUNDS, MOST_ROUNDS = 2, 12
+MOST_ROUNDS = 12
 
 
 @pytest.fixture
@@ -62,16 +62,17 @@ def followers(shell: CommandLine, core: Core) -> Iterator[TwoFollowers]:
     followers.end()
 
 
+@pytest.mark.parametrize("rounds", [1, pytest.param(2, marks=pytest.mark.exhaustive)])
 def test_the_other_goes_on_where_a_killed_one_was_and_does_nothing_twice(
-    core: Core, sandbox: SandboxProcess, followers: TwoFollowers, hook: Hook
+    core: Core, sandbox: SandboxProcess, followers: TwoFollowers, hook: Hook, rounds: int
 ) -> None:
     sandbox.latency(MS_PER_REQUEST, MS_PER_REQUEST)
     killings = Killings(core, sandbox, followers)
 
     completed: list[Run] = []
     stopped: list[Run] = []
-    while len(completed) < ROUNDS or (len(completed) < MOST_ROUNDS and not killings.in_every_state()):
-        completed.append(walk(core, sandbox, killings, unlucky=len(completed) == 1))
+    while len(completed) < rounds or (len(completed) < MOST_ROUNDS and not killings.in_every_state()):
+        completed.append(walk(core, sandbox, killings, unlucky=not completed))
         stopped.append(walk_and_stop(core, killings, followers))
     followers.start()
     followers.wait(lambda: not core.ledger.active(), "all runs to end")
