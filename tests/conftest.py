@@ -71,8 +71,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What a team's stores are asked beyond `every_store` is exhaustive. Tests marked `live` are left out, not skipped,
-    unless a profile is named."""
+    """What a team's stores are asked beyond `every_store` is exhaustive (CONTRIBUTING, "Every store"). Tests marked
+    `live` are left out, not skipped, unless a profile is named."""
     for item in items:
         if isinstance(item, pytest.Function) and _asks_a_team(item) and not item.get_closest_marker("every_store"):
             item.add_marker("exhaustive")

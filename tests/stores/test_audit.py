@@ -37,6 +37,7 @@ def acts(core: Core, **query: Any) -> list[Act]:
 # --- what is recorded ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_store
 def test_a_change_is_recorded_with_who_made_it_and_what_was_there_before(core: Core) -> None:
     core.annotations.tag("run-1", ["old"], [], TESTER)
 
@@ -82,6 +83,7 @@ def test_keys_are_no_part_of_the_audit(core: Core) -> None:
     assert b"canary-secret-key" not in core.settings.ledger_path.read_bytes()
 
 
+@pytest.mark.every_store
 def test_steps_of_a_change_are_no_entries_of_their_own(core: Core) -> None:
     core.imports.add_demo(TESTER)
     core.imports.remove_demo(TESTER)
@@ -123,6 +125,7 @@ def test_a_budget_is_named_by_whose_it_is_whether_it_was_saved_refused_or_remove
     ]  # fmt: skip
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize(
     ("run_id", "stored"),
     [
@@ -140,6 +143,7 @@ def test_characters_that_no_text_has_are_replaced_before_they_are_hashed(core: C
     assert core.audit.verify(TESTER).entries == 1
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize(
     ("query", "found"),
     [

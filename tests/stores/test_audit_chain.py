@@ -69,6 +69,7 @@ def test_an_untouched_audit_is_verified(audit: Audit) -> None:
     assert audit.verify(TESTER).last_hash == audit.entries(AuditQuery(), TESTER)[0].hash
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("statement", ["update audit set who = 'bob'", "delete from audit where number = 3"])
 def test_the_database_refuses_to_change_entries(audit: Audit, ledger: Ledger, statement: str) -> None:
     with pytest.raises(AisbenchError, match="append-only"), ledger.transaction() as con:
@@ -77,6 +78,7 @@ def test_the_database_refuses_to_change_entries(audit: Audit, ledger: Ledger, st
     assert audit.verify(TESTER).entries == 5
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize(
     ("forgery", "number"),
     [
@@ -95,6 +97,7 @@ def test_a_forgery_is_found_where_it_begins(audit: Audit, ledger: Ledger, forger
         audit.verify(TESTER)
 
 
+@pytest.mark.every_store
 def test_an_entry_of_before_with_a_character_that_postgresql_does_not_store_is_verified(
     audit: Audit, ledger: Ledger
 ) -> None:
@@ -133,6 +136,7 @@ CUTS = {
 }
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("cut", CUTS)
 def test_an_audit_that_was_cut_is_found(audit: Audit, ledger: Ledger, cut: str) -> None:
     forge(ledger, cut)
@@ -231,6 +235,7 @@ REPLACEMENTS = [
 ]
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("statement", REPLACEMENTS)
 def test_the_database_refuses_to_replace_entries(audit: Audit, ledger: Ledger, statement: str) -> None:
     with pytest.raises(AisbenchError), ledger.transaction() as con:
@@ -280,6 +285,7 @@ def test_retention_removes_at_most_once_a_day(ledger: Ledger, clock: Hands, head
     assert keeping.verify(TESTER).entries <= 24 * 2 + 4
 
 
+@pytest.mark.every_store
 def test_a_beginning_that_was_cut_off_by_hand_is_found_after_retention(
     audit: Audit, ledger: Ledger, clock: Hands, heads: AuditHeads
 ) -> None:
@@ -292,6 +298,7 @@ def test_a_beginning_that_was_cut_off_by_hand_is_found_after_retention(
         audit.verify(TESTER)
 
 
+@pytest.mark.every_store
 @pytest.mark.usefixtures("audit")
 def test_entries_are_removed_in_their_order_wherever_the_database_has_put_them(
     ledger: Ledger, ledger_location: Path | LedgerAddress, clock: Hands, heads: AuditHeads
@@ -320,6 +327,7 @@ def vacuum(location: Path | LedgerAddress) -> None:
             con.execute("vacuum audit")
 
 
+@pytest.mark.every_store
 @pytest.mark.usefixtures("audit")
 def test_an_entry_is_stored_even_if_old_ones_cannot_be_removed(
     ledger: Ledger, clock: Hands, heads: AuditHeads, caplog: pytest.LogCaptureFixture

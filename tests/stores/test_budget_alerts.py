@@ -82,6 +82,7 @@ def test_a_launch_that_uses_a_budget_up_is_one_event(ledger: Ledger) -> None:
     assert text.startswith("the budget of everybody for 2026-03 has reached 100 %")
 
 
+@pytest.mark.every_store
 def test_what_became_less_and_more_again_is_no_second_event(ledger: Ledger) -> None:
     limit(ledger, 100)
     launched = ledger.add(new("cheaper than expected"), check=costing(80))
@@ -133,6 +134,7 @@ def test_a_follower_checks_once_a_minute(ledger: Ledger) -> None:
     assert len(alerts_of(ledger)) == 1
 
 
+@pytest.mark.every_store
 def test_followers_that_check_at_the_same_time_make_one_event(ledger: Ledger) -> None:
     for number in range(5):
         limit(ledger, 100, name=f"p{number}")

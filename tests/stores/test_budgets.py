@@ -117,6 +117,7 @@ def test_a_budget_by_name_counts_instead_of_that_of_each_person(ledger: Ledger, 
     assert ledger.add(new("of bob", by="bob"), check=costing(11)).state is RunState.HELD
 
 
+@pytest.mark.every_store
 def test_everybody_has_a_budget_together(ledger: Ledger, limit: Limit) -> None:
     limit(100, "everybody")
     ledger.add(new("of ann"), check=costing(70))
@@ -209,6 +210,7 @@ def race(ledger: Ledger, name: str) -> None:
         list(threads.map(launch, range(8)))
 
 
+@pytest.mark.every_store
 def test_racing_threads_and_processes_never_exceed_a_budget(
     ledger: Ledger, ledger_url: str, limit: Limit, tmp_path: Path
 ) -> None:

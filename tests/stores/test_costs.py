@@ -140,6 +140,7 @@ def test_the_leaderboard_has_medians_of_costs_in_one_currency_only(warehouse: Wa
     assert (mixed.cost, mixed.cost_per_million_samples, mixed.currency, mixed.runs) == (None, None, "", 4)
 
 
+@pytest.mark.every_store
 def test_activity_and_rows_sum_costs_by_currency(warehouse: Warehouse) -> None:
     warehouse.record_many(
         [priced("one", 12.0), priced("two", 18.0), priced("usd", 6.0, "USD"), priced("old", None, "")]

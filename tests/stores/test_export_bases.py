@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import openpyxl
+import pytest
 from pyarrow import parquet
 
 from aisbench_core.warehouse import BoardQuery, Export, ExportFormat, ExportTable, Warehouse
@@ -20,6 +21,7 @@ ALL = BoardQuery("cn-north-9", include_invalid=True)
 IEEE = "ieee-2937-2022"
 
 
+@pytest.mark.every_store
 def test_every_export_says_beside_a_standards_ruleset_that_its_rules_are_inferred(warehouse: Warehouse) -> None:
     warehouse.record(a.record("one"))
     warehouse.store_evaluations(warehouse.validate(replace(ALL, ruleset_id=IEEE)), actor=TESTER)

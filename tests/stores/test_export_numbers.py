@@ -3,11 +3,14 @@
 from dataclasses import replace
 from hashlib import sha256
 
+import pytest
+
 from aisbench_core.warehouse import ExportTable, Warehouse
 from tests import records as a
 from tests.stores.test_warehouse_export import ALL, NOW, exported, rows, some_runs
 
 
+@pytest.mark.every_store
 def test_files_about_the_same_runs_have_one_number_that_anybody_can_count(warehouse: Warehouse) -> None:
     some_runs(warehouse)
     told = rows(exported(warehouse))

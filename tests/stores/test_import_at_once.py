@@ -4,6 +4,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from aisbench_core.importing import records, saving
 from aisbench_core.importing.choices import Choices, Saved
 from aisbench_core.importing.readers.results import ParsedResult
@@ -16,6 +18,7 @@ from tests.sealed_folders import sealed_folders
 ALL = BoardQuery("imported", include_invalid=True)
 
 
+@pytest.mark.every_store
 def test_of_two_machines_that_import_at_once_only_one_finds_a_result_new(warehouse: Warehouse, tmp_path: Path) -> None:
     """Both have looked, and found nothing, before either stores."""
     both_looked = threading.Barrier(2, timeout=60)

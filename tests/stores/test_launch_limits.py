@@ -31,6 +31,7 @@ def ledger(ledger_location: Path | LedgerAddress) -> Ledger:
     return Ledger(ledger_location)
 
 
+@pytest.mark.every_store
 def test_a_person_has_so_many_active_runs_at_once_and_others_have_their_own(ledger: Ledger) -> None:
     check = LaunchLimits(at_once=2).require_room
     first = ledger.add(new("one"), check=check)
@@ -46,6 +47,7 @@ def test_a_person_has_so_many_active_runs_at_once_and_others_have_their_own(ledg
     assert ledger.count() == 4
 
 
+@pytest.mark.every_store
 def test_a_person_launches_so_many_runs_within_an_hour_and_is_told_when_the_next_may_be(ledger: Ledger) -> None:
     check = LaunchLimits(per_hour=2).require_room
     for minute in (0, 10):

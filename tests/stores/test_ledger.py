@@ -36,6 +36,7 @@ def ids(runs: list[Run]) -> list[str]:
 # --- one run --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_store
 def test_a_run_comes_back_as_it_was_written(ledger: Ledger) -> None:
     full = run(
         verdict=RunState.FAILED,
@@ -51,6 +52,7 @@ def test_a_run_comes_back_as_it_was_written(ledger: Ledger) -> None:
         assert ledger.get(written.run_id) == written
 
 
+@pytest.mark.every_store
 def test_the_same_id_is_written_once(ledger: Ledger) -> None:
     ledger.add(run())
 
@@ -68,6 +70,7 @@ def test_advancing_replaces_a_run_and_counts_its_version(ledger: Ledger) -> None
     assert ledger.events("r-1") == [event("running")]
 
 
+@pytest.mark.every_store
 def test_the_second_to_advance_the_same_version_is_told_and_changes_nothing(ledger: Ledger) -> None:
     seen = ledger.add(run())
     winner = ledger.advance(seen, seen.to(RunState.STOPPING), event("stopping"))
@@ -86,6 +89,7 @@ def test_a_run_that_nobody_launched_cannot_be_advanced(ledger: Ledger) -> None:
     assert ledger.count() == 0
 
 
+@pytest.mark.every_store
 def test_the_same_token_launches_once_and_no_token_always(ledger: Ledger) -> None:
     first = ledger.add(run("r-1"), event("launched"), token="a-dialog")
     again = ledger.add(run("r-2"), event("launched", "r-2"), token="a-dialog")
@@ -107,6 +111,7 @@ def test_a_token_gives_the_run_as_it_is_now(ledger: Ledger) -> None:
 # --- finding --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_store
 def test_a_run_is_found_by_a_beginning_that_no_other_shares(ledger: Ledger) -> None:
     for run_id in ("r20260301-aa", "r20260301-ab", "r20260302-aa", "r20260302-aab"):
         ledger.add(run(run_id))
@@ -125,6 +130,7 @@ def test_a_run_that_is_not_there_is_said_to_be_unknown(ledger: Ledger, run_id: s
         ledger.get(run_id)
 
 
+@pytest.mark.every_store
 def test_pages_are_newest_first_and_leave_nothing_out(ledger: Ledger) -> None:
     states = [RunState.COMPLETED, RunState.FAILED, RunState.STOPPED, RunState.RUNNING]
     for number in range(20):
@@ -141,6 +147,7 @@ def test_pages_are_newest_first_and_leave_nothing_out(ledger: Ledger) -> None:
     assert ledger.count([]) == 0
 
 
+@pytest.mark.every_store
 def test_a_page_of_one_workload_has_no_run_that_only_mentions_it(ledger: Ledger) -> None:
     first, other = run("r-1").spec.workload, replace(run("r-2", minutes=1), spec=a.spec(workload="another"))
     ledger.add(run("r-1"))
@@ -161,6 +168,7 @@ def test_active_runs_come_oldest_first(ledger: Ledger) -> None:
     assert ids(ledger.active()) == [f"r-{number}" for number in reversed(range(len(ACTIVE)))]
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -198,6 +206,7 @@ def test_a_run_is_found_by_the_name_that_it_was_given_last(ledger: Ledger) -> No
 # --- what belongs to a run ------------------------------------------------------------------------------
 
 
+@pytest.mark.every_store
 def test_events_are_kept_in_their_order_for_each_run(ledger: Ledger) -> None:
     ledger.add(run(), event("launched"))
     ledger.note(event("second"))
@@ -207,6 +216,7 @@ def test_events_are_kept_in_their_order_for_each_run(ledger: Ledger) -> None:
     assert [one.message for one in ledger.events("r-1")] == ["launched", "second", "second"]
 
 
+@pytest.mark.every_store
 def test_progress_belongs_to_the_state_that_the_run_is_in(ledger: Ledger) -> None:
     before = ledger.add(run(state=RunState.UPLOADING))
     for done in (1, 2):
@@ -218,6 +228,7 @@ def test_progress_belongs_to_the_state_that_the_run_is_in(ledger: Ledger) -> Non
     assert ledger.progress("r-2") is None
 
 
+@pytest.mark.every_store
 def test_drafts_are_kept_replaced_and_dropped(ledger: Ledger) -> None:
     ledger.save_draft("me", "first", a.T0)
     ledger.save_draft("me", "工作量: second\n", a.T0)
@@ -228,6 +239,7 @@ def test_drafts_are_kept_replaced_and_dropped(ledger: Ledger) -> None:
     assert ledger.draft("me") is None
 
 
+@pytest.mark.every_store
 def test_the_last_beat_says_who_follows(ledger: Ledger) -> None:
     assert ledger.last_beat() is None
 
@@ -241,6 +253,7 @@ def test_the_last_beat_says_who_follows(ledger: Ledger) -> None:
     assert not beat.is_fresh(beat.at + timedelta(seconds=10))
 
 
+@pytest.mark.every_store
 def test_runs_are_sorted_over_all_pages_and_what_has_no_value_comes_last(ledger: Ledger) -> None:
     for name, seconds in (("a", 30.0), ("b", None), ("c", 10.0), ("d", 20.0)):
         ledger.add(run(name, RunState.FAILED, duration_s=seconds))

@@ -80,6 +80,7 @@ def test_nobody_ends_the_sessions_of_others(core: Core) -> None:
     assert core.sign_ins.whose(session) == Whose("ann")
 
 
+@pytest.mark.every_store
 def test_an_admin_sees_and_ends_the_sessions_of_everybody(core: Core) -> None:
     ann, bob = core.sign_ins.begin(ANN), core.sign_ins.begin(BOB)
 

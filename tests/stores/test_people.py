@@ -120,6 +120,7 @@ def test_the_last_admin_stays(core: Core, change: Callable[[Core], Person]) -> N
     assert not change(core).is_admin
 
 
+@pytest.mark.every_store
 def test_an_admin_whose_access_was_revoked_is_none(core: Core) -> None:
     core.people.set_role("ann", Role.ADMIN, TESTER)
     core.people.set_role("bob", Role.ADMIN, TESTER)
@@ -202,6 +203,7 @@ def test_the_account_of_the_console_is_told_how_to_sign_in(core: Core) -> None:
     assert refusal.endswith("(run the console from an account of its own, or use another name)")
 
 
+@pytest.mark.every_store
 def test_who_is_known_already_keeps_the_name(core: Core) -> None:
     for stored, name in (("ann", "nobody"), ("bob", "J\u00c3\u00bcrgen")):  # as an older console stored them
         core.sessions.begin(stored, "")
@@ -226,6 +228,7 @@ def test_a_token_of_the_own_name_is_made_whatever_the_account_of_the_shell_is_ca
     assert core.tokens.create(TokenRequest(name="root"), own)[0].name == "root"
 
 
+@pytest.mark.every_store
 def test_a_name_that_nobody_signed_in_with_is_revoked_with_its_tokens(core: Core) -> None:
     _, text = core.tokens.create(TokenRequest(name="ci", role=Role.ENGINEER), TESTER)
 
@@ -238,6 +241,7 @@ def test_a_name_that_nobody_signed_in_with_is_revoked_with_its_tokens(core: Core
     assert core.tokens.authenticate(text.plain).name == "ci"
 
 
+@pytest.mark.every_store
 def test_who_is_named_in_another_form_of_letters_is_revoked(core: Core) -> None:
     core.sessions.begin("M\u00fcller", "")
 

@@ -17,7 +17,7 @@ from aisbench_core.running.publishing.published import PublishedFiles
 from aisbench_core.running.stores.address import LedgerAddress
 from tests.published_machines import DIRECTORY, LOG, RUN, Bucket, Machine
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.every_store]
 
 NOTES = ["remarks.jsonl"]
 

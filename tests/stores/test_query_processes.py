@@ -54,6 +54,7 @@ def ask(queries: QueryProcesses, reading: Reader, query: Query) -> list[dict[str
     return ipc.open_stream(content).read_all().to_pylist()  # type: ignore[no-any-return]  # pyarrow has no types
 
 
+@pytest.mark.every_store
 def test_a_query_reads_the_newest_runs(warehouse: Warehouse, queries: QueryProcesses) -> None:
     reading = reader(warehouse.location, 60.0)
     warehouse.record(a.record("run-1"))

@@ -74,6 +74,7 @@ def test_the_audit_names_the_schedule_that_was_changed_and_not_its_last_series(b
     assert {changes[f"schedule.{name}"] for name in ("pause", "resume", "change")} == {"nightly"}
 
 
+@pytest.mark.every_store
 def test_a_series_is_launched_at_its_time_for_its_owner_and_once(bench: SeriesBench) -> None:
     schedule = add(bench)
     assert schedule.next_at == datetime.fromisoformat("2026-03-03T02:00:00+08:00")
@@ -144,6 +145,7 @@ def test_the_budget_of_any_seven_days_is_never_exceeded(bench: SeriesBench) -> N
     }
 
 
+@pytest.mark.every_store
 def test_a_removed_schedule_of_the_same_name_goes_on_with_its_week(bench: SeriesBench) -> None:
     add(bench, NIGHTLY | {"weekly_hours": 3})
     tick(bench, "2026-03-03T02:00:01+08:00")

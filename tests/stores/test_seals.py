@@ -87,6 +87,7 @@ def console(tmp_path: Path, ledger_location: Path | LedgerAddress) -> Console:
 SEALED, RECORD = (Recording.SEALED, ""), a.record("run-1")
 
 
+@pytest.mark.every_store
 def test_a_folder_is_as_it_was_sealed_or_named(console: Console) -> None:
     folder = console.write(RECORD)
     assert console.found(RECORD) == (Recording.UNKNOWN, "")
@@ -131,6 +132,7 @@ def test_a_record_that_contradicts_the_ledger_is_refused(console: Console) -> No
     assert console.found(RECORD) == (Recording.BEFORE_SEALS, "the record differs from the ledger: job_id")
 
 
+@pytest.mark.every_store
 def test_a_seal_that_is_older_than_the_audit_says_is_refused(console: Console) -> None:
     folder = console.write(RECORD)
     console.seals.seal_recorded(["run-1"])

@@ -19,6 +19,7 @@ def bench(tmp_path: Path, ledger_url: str) -> SeriesBench:
     return SeriesBench.on(tmp_path / "data", ledger=ledger_url)
 
 
+@pytest.mark.every_store
 def test_a_cell_that_would_exceed_the_budget_is_not_launched_until_there_is_more(bench: SeriesBench) -> None:
     series = bench.launch(node_counts="2", repeats=4, hours_per_run=1, budget=5, parallel=4)
 

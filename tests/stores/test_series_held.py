@@ -181,6 +181,7 @@ def test_a_declined_series_ends_and_says_who_declined_it_and_why(bench: SeriesBe
     assert bench.admit() == []
 
 
+@pytest.mark.every_store
 def test_a_series_that_has_cost_more_than_expected_is_held_before_it_exceeds_the_budget(bench: SeriesBench) -> None:
     limit(bench, 3 * ONE_HOUR)
     series = new_series(bench)
@@ -253,6 +254,7 @@ def test_cells_of_a_person_whose_access_was_revoked_wait_until_it_is_given_again
     assert bench.look(others).state is SeriesState.COMPLETED
 
 
+@pytest.mark.every_store
 def test_cells_that_a_revoked_token_asked_for_are_not_launched(bench: SeriesBench) -> None:
     token, _ = bench.core.tokens.create(TokenRequest(name="ci", role=Role.ENGINEER), named("boss"))
     plan = bench.core.series.plan(SPEC, {"repeats": 2}).plan
@@ -308,6 +310,7 @@ def test_an_access_that_is_revoked_while_a_cell_is_about_to_be_launched_counts(b
     assert list(bench.core.settings.runs_dir.iterdir()) == []
 
 
+@pytest.mark.every_store
 def test_each_series_can_have_a_budget_of_its_own(bench: SeriesBench) -> None:
     limit(bench, 2 * ONE_HOUR, "series")
 
@@ -318,6 +321,7 @@ def test_each_series_can_have_a_budget_of_its_own(bench: SeriesBench) -> None:
     assert launch_single(bench).state is RunState.PREPARING
 
 
+@pytest.mark.every_store
 def test_a_series_that_nobody_approves_ends_after_a_week(bench: SeriesBench) -> None:
     limit(bench, 0)
     series = new_series(bench)
@@ -333,6 +337,7 @@ def test_a_series_that_nobody_approves_ends_after_a_week(bench: SeriesBench) -> 
     assert matrix.events[-1].message == "nobody approved it in time"
 
 
+@pytest.mark.every_store
 def test_a_held_series_can_be_stopped_by_the_person_who_asked(bench: SeriesBench) -> None:
     limit(bench, 0)
     series = new_series(bench)

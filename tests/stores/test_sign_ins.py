@@ -135,6 +135,7 @@ def test_an_admin_releases_a_name_for_another_account(core: Core) -> None:
         core.people.release("eve", TESTER)
 
 
+@pytest.mark.every_store
 def test_a_role_that_was_given_to_a_name_in_the_wrong_case_is_released(core: Core) -> None:
     core.people.set_role("bob", Role.LEAD, TESTER)
     bob = Account(ISSUER, "s-bob", "Bob")
@@ -196,6 +197,7 @@ def test_signing_out_ends_one_browser_and_revoking_all(core: Core) -> None:
     assert core.sign_ins.whose(laptop) == Whose()  # it does not come back
 
 
+@pytest.mark.every_store
 def test_sessions_that_ended_are_forgotten(core: Core, clock: Hands) -> None:
     for _ in range(50):
         core.sign_ins.begin(ANN)
@@ -227,6 +229,7 @@ def test_use_at_one_console_counts_at_another(core: Core, clock: Hands) -> None:
     assert elsewhere.sign_ins.whose(session) == Whose("ann")
 
 
+@pytest.mark.every_store
 def test_use_is_not_stored_at_every_click(core: Core, clock: Hands) -> None:
     session = core.sign_ins.begin(ANN)
     clock.now += timedelta(minutes=4)
@@ -239,6 +242,7 @@ def test_use_is_not_stored_at_every_click(core: Core, clock: Hands) -> None:
     assert core.ledger.revision() == before
 
 
+@pytest.mark.every_store
 def test_the_ledger_does_not_know_the_id(core: Core) -> None:
     session = core.sign_ins.begin(ANN)
 
@@ -247,6 +251,7 @@ def test_the_ledger_does_not_know_the_id(core: Core) -> None:
     assert session not in [str(cell) for cell in row]
 
 
+@pytest.mark.every_store
 def test_an_id_that_is_made_up_opens_nothing(core: Core) -> None:
     core.sign_ins.begin(ANN)
     (row,) = core.ledger.rows("select id_hash from sign_ins", [])

@@ -133,6 +133,7 @@ def test_the_most_expensive_comes_first_where_one_currency_has_an_order(warehous
     assert [row.name for row in warehouse.spending.of(SpendingQuery()).rows] == ["long", "dear"]
 
 
+@pytest.mark.every_store
 def test_rehearsals_imports_and_what_never_ran_are_not_spending(warehouse: Warehouse) -> None:
     imported = a.imported("imported")
     never = priced("never", started_at=None, ended_at=None, duration_s=None)
@@ -204,6 +205,7 @@ def test_a_changed_sum_is_found_and_mended(tmp_path: Path) -> None:
     assert rows(warehouse, SpendingBy.PERSON) == {"ann": (SIXTH, {"CNY": 2.0})}
 
 
+@pytest.mark.every_store
 def test_csv_has_a_line_for_each_currency_and_guards_names(warehouse: Warehouse) -> None:
     warehouse.record_many(
         [priced("one", 6.0, created_by="=1+1"), priced("two", 6.0, "USD", created_by="=1+1"), priced("no", None)]

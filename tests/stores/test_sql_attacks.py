@@ -298,6 +298,7 @@ def test_a_query_that_python_cannot_check_for_its_depth_is_refused_in_a_sentence
     assert reason or sys.version_info >= (3, 12)
 
 
+@pytest.mark.every_store
 def test_nothing_of_it_is_possible_in_a_team_warehouse(warehouse: Warehouse) -> None:
     warehouse.record(a.record("run-1"))
     found = reader(warehouse.location, 60.0)

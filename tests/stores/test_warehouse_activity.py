@@ -19,6 +19,7 @@ def later(run_id: str, card: float, **changes: object) -> RunRecord:
     return a.record(run_id, throughputs=[card] * 8, created_at=LATER, **changes)  # type: ignore[arg-type]  # as record's
 
 
+@pytest.mark.every_store
 def test_a_run_that_is_faster_than_all_before_it_breaks_the_record(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([8000.0, 8200.0, 8100.0], "old"), later("fast", 1100.0, framework_version="r1.11")])
 

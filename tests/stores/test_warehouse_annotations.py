@@ -57,6 +57,7 @@ def test_a_run_that_is_stored_anew_keeps_its_remarks_and_those_of_its_folder(war
     assert warehouse.annotations.of(["old"]) == {}
 
 
+@pytest.mark.every_store
 def test_a_note_that_its_writer_has_not_seen_is_not_replaced(warehouse: Warehouse) -> None:
     warehouse.record(a.record("one"))
     warehouse.annotations.add("one", [note("bob's", 1, "bob")], None)
@@ -70,6 +71,7 @@ def test_a_note_that_its_writer_has_not_seen_is_not_replaced(warehouse: Warehous
     assert len(warehouse.annotations.of(["one"])["one"].changes) == 3
 
 
+@pytest.mark.every_store
 def test_hostile_texts_come_back_as_they_are(warehouse: Warehouse) -> None:
     warehouse.record(a.record("one"))
 

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
@@ -32,6 +34,7 @@ def test_the_parameter_that_differs_is_named_and_those_that_are_equal_are_not(wa
     }
 
 
+@pytest.mark.every_store
 def test_servers_that_train_alone_are_told_from_a_cluster(warehouse: Warehouse) -> None:
     found = told(warehouse, a.record("together"), a.record("alone", mode="single_server"))
 

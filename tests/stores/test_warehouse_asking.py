@@ -131,6 +131,7 @@ def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> 
     assert file.read_bytes() == b"not a database"
 
 
+@pytest.mark.every_store
 def test_fetching_is_part_of_the_time(either: Reader) -> None:
     start = time.monotonic()
 

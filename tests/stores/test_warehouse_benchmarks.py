@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 
@@ -47,6 +49,7 @@ def test_rows_without_a_valid_run_are_the_last_of_their_benchmark(warehouse: War
     assert [(row.latest_run_id, row.rank) for row in block.rows] == [("slow-0", "1"), ("bad", "")]
 
 
+@pytest.mark.every_store
 def test_the_newest_runs_of_a_row_are_in_time_order(warehouse: Warehouse) -> None:
     warehouse.rebuild(a.records([8000, 8100, 8200, 8300], "one"))
     [block] = warehouse.benchmarks(BOARD, 10).rows

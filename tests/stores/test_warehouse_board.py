@@ -190,6 +190,7 @@ def test_the_board_can_be_sorted_by_each_column_with_empty_values_last(warehouse
         assert_sorted(page.rows, sort, descending=descending)
 
 
+@pytest.mark.every_store
 def test_runs_can_be_sorted_by_each_column_with_empty_values_last(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([8000, 8100]), a.record("bad", with_result=False, state=RunState.FAILED)])
 
@@ -208,6 +209,7 @@ def test_a_page_that_makes_no_sense_names_the_field(warehouse: Warehouse, bad: d
             ask(query)
 
 
+@pytest.mark.every_store
 def test_filters_choose_runs_and_facets_name_what_there_is(warehouse: Warehouse) -> None:
     bert = replace(a.FACTS, model="bert_large")
     warehouse.rebuild(

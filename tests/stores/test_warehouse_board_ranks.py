@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 
@@ -49,6 +51,7 @@ def test_places_are_only_given_among_rows_that_answer_the_same_question(warehous
     assert [row.rank for row in warehouse.leaderboard(BOARD).rows] == ["1", "1"]
 
 
+@pytest.mark.every_store
 def test_places_do_not_depend_on_the_page(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.record(f"run-{nodes}", node_count=nodes) for nodes in range(1, 8)])
 

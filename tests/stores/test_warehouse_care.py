@@ -56,13 +56,22 @@ def test_a_healthy_warehouse_has_no_damage(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("statement", "where", "sentence"),
     [
-        ("insert into runs select * from runs where run_id = 'run-0'", "run-0", "there 2 times"),
+        pytest.param(
+            *("insert into runs select * from runs where run_id = 'run-0'", "run-0", "there 2 times"),
+            marks=pytest.mark.every_store,
+        ),
         ("insert into results select * from results where run_id = 'run-0'", "run-0", "2 results"),
         ("delete from results where run_id = 'run-0'", "run-0", "no result row"),
-        ("delete from rank_results where run_id = 'run-0' and rank = 3", "run-0", "fewer cards"),
+        pytest.param(
+            *("delete from rank_results where run_id = 'run-0' and rank = 3", "run-0", "fewer cards"),
+            marks=pytest.mark.every_store,
+        ),
         ("delete from runs where run_id = 'run-0'", "run-0", "no such run"),
         ("update runs set record_sha256 = '' where run_id = 'run-0'", "run-0", "differs from what its folder says"),
-        ("delete from metric_samples where value < 3", "long", "differs from what its folder says"),
+        pytest.param(
+            *("delete from metric_samples where value < 3", "long", "differs from what its folder says"),
+            marks=pytest.mark.every_store,
+        ),
     ],
 )
 def test_damage_is_found_and_named(warehouse: Warehouse, statement: str, where: str, sentence: str) -> None:
@@ -78,7 +87,7 @@ def test_damage_is_found_and_named(warehouse: Warehouse, statement: str, where: 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ("ruleset_id = 'kind/1'", "a ruleset that is not known: kind/1"),
+        pytest.param(*("ruleset_id = 'kind/1'", "a ruleset that is not known: kind/1"), marks=pytest.mark.every_store),
         ("ruleset_sha256 = repeat('0', 64)", "other rules of ruleset aisbench/1"),
     ],
 )
@@ -127,6 +136,7 @@ def list_parquet(team: TeamWarehouse, obs: SandboxProcess) -> list[Path]:
 # --- compact ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.every_store
 def test_compacting_changes_nothing_that_is_asked(warehouse: Warehouse) -> None:
     some(warehouse)
     before, page = everything(warehouse), warehouse.leaderboard(BOARD)

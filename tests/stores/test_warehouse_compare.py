@@ -37,6 +37,7 @@ def test_equal_runs_differ_in_nothing_but_their_numbers(warehouse: Warehouse) ->
     assert metric(comparison, "throughput").unit == "samples/s"
 
 
+@pytest.mark.every_store
 def test_differences_come_with_every_value_and_the_rest_is_told_apart(warehouse: Warehouse) -> None:
     comparison = compared(
         warehouse,

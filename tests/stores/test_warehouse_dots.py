@@ -1,11 +1,14 @@
 """The single runs behind rows of the leaderboard: valid ones only, bounded, and always the same."""
 
+import pytest
+
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")
 
 
+@pytest.mark.every_store
 def test_single_runs_stand_behind_each_row_and_invalid_ones_do_not(warehouse: Warehouse) -> None:
     warehouse.rebuild(
         [

@@ -100,6 +100,7 @@ def renew() -> None:
         part.unlink()
 
 
+@pytest.mark.every_store
 def test_the_files_are_exactly_the_golden_ones(warehouse: Warehouse) -> None:
     for name, content in golden_files(warehouse).items():
         assert content == (GOLDEN / name).read_bytes(), f'if it is meant so: .venv/bin/python -c "{RENEW}"'

@@ -12,7 +12,7 @@ from aisbench_core.warehouse.validity.evaluation import Evaluator
 from tests.stores.test_warehouse_export import ALL, NOW, exported, some_runs
 
 
-@pytest.mark.parametrize("kind", [ExportFormat.CSV, ExportFormat.JSON])
+@pytest.mark.parametrize("kind", [pytest.param(ExportFormat.CSV, marks=pytest.mark.every_store), ExportFormat.JSON])
 def test_a_large_export_is_written_part_by_part_as_if_it_were_one(warehouse: Warehouse, kind: ExportFormat) -> None:
     some_runs(warehouse)
     asked, target = Export(ALL, NOW, format=kind), io.BytesIO()

@@ -89,6 +89,7 @@ def test_runs_are_sorted_by_what_lists_of_runs_are_sorted_by(filled: Warehouse) 
     }
 
 
+@pytest.mark.every_store
 def test_cards_scaling_history_and_sql(warehouse: Warehouse) -> None:
     filled = with_runs(warehouse)
     later = a.record("later", throughputs=[1010.0] * 8, created_at=a.T0 + timedelta(days=1))

@@ -70,6 +70,7 @@ class Overheard:
         return self._cur.execute(asked, values)
 
 
+@pytest.mark.every_store
 def test_a_page_far_down_passes_no_row_ids_of_all_the_runs_above_it(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:

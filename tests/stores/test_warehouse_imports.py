@@ -44,6 +44,7 @@ def rows_left(warehouse: Warehouse) -> Sequence[str]:
         return sorted(run_id for (run_id,) in cur.execute(asked).fetchall())
 
 
+@pytest.mark.every_store
 def test_an_import_is_what_was_stored_at_one_moment(filled: Warehouse) -> None:
     found, total = filled.imports.page()
     later, _ = filled.imports.page(1, 1)
@@ -59,6 +60,7 @@ def test_an_import_is_what_was_stored_at_one_moment(filled: Warehouse) -> None:
             filled.imports.get(unknown)
 
 
+@pytest.mark.every_store
 def test_a_forgotten_import_leaves_nothing_but_the_others_and_its_standings_are_counted_anew(filled: Warehouse) -> None:
     filled.annotations.add("i-2", [AnnotationChange(a.T0, "ann", AnnotationKind.NOTE, "odd")], None)
     before = filled.leaderboard(ALL)
@@ -72,6 +74,7 @@ def test_a_forgotten_import_leaves_nothing_but_the_others_and_its_standings_are_
     assert filled.check([]).damages == ()
 
 
+@pytest.mark.every_store
 def test_remarks_that_are_kept_come_back_with_the_same_result(filled: Warehouse) -> None:
     filled.annotations.add("i-1", [AnnotationChange(a.T0, "ann", AnnotationKind.TAG, "golden")], None)
 
@@ -85,6 +88,7 @@ def test_remarks_that_are_kept_come_back_with_the_same_result(filled: Warehouse)
     assert row.tags == ("golden",)
 
 
+@pytest.mark.every_store
 def test_baselines_lose_the_runs_and_go_when_nothing_is_left(filled: Warehouse) -> None:
     filled.mark_baseline(["i-1", "i-4"], None, named("ann"), a.T0)
     filled.mark_baseline(["i-3"], None, named("ann"), a.T0)

@@ -177,6 +177,7 @@ def test_every_verdict_says_which_ruleset_decided_it(warehouse: Warehouse) -> No
         assert cur.execute("select ruleset_sha256 from results").fetchall() == [(shipped().sha256,)]
 
 
+@pytest.mark.every_store
 def test_a_board_a_list_and_an_export_can_be_asked_for_under_another_ruleset(warehouse: Warehouse) -> None:
     warehouse.record_many(a.records([8000, 8100]))
     strict = replace(ALL, ruleset_id=IEEE)
@@ -194,6 +195,7 @@ def test_a_board_a_list_and_an_export_can_be_asked_for_under_another_ruleset(war
     assert (cells["ruleset_id"], cells["validity"]) == (IEEE, "invalid")
 
 
+@pytest.mark.every_store
 def test_a_validation_changes_nothing_until_its_verdicts_are_kept(warehouse: Warehouse) -> None:
     warehouse.record_many([*a.records([8000, 8100]), a.record("none", with_result=False, state=RunState.FAILED)])
 

@@ -42,6 +42,7 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "taken"
 
 
+@pytest.mark.every_store
 def test_every_run_comes_along_whole_and_once(warehouse: Warehouse, theirs: Warehouse, file: Path, kept: Path) -> None:
     some(theirs)
     before = file.read_bytes()
@@ -98,6 +99,7 @@ def test_a_verdict_in_the_file_is_not_believed(warehouse: Warehouse, theirs: War
     assert run.validity == "invalid"
 
 
+@pytest.mark.every_store
 def test_what_an_older_version_took_over_as_launched_becomes_a_claim_when_the_warehouse_is_built_anew(
     warehouse: Warehouse, theirs: Warehouse, kept: Path
 ) -> None:

@@ -34,6 +34,7 @@ def test_runs_on_other_node_counts_are_compared_by_node(warehouse: Warehouse) ->
     assert two.difference.change == pytest.approx(8_405 / 8_005 - 1)
 
 
+@pytest.mark.every_store
 def test_there_is_no_ratio_within_a_group_of_single_runs_or_of_other_questions(warehouse: Warehouse) -> None:
     warehouse.rebuild(
         [

@@ -13,6 +13,7 @@ def cards(count: int, slow: dict[int, float]) -> list[float]:
     return [slow.get(rank, value) for rank, value in enumerate(values)]
 
 
+@pytest.mark.every_store
 def test_a_cluster_counts_its_ranks_through_over_the_nodes(warehouse: Warehouse) -> None:
     warehouse.record(a.record("four", node_count=4, throughputs=cards(32, {13: 900.0, 30: 940.0})))
 

@@ -45,6 +45,7 @@ def some() -> list[RunRecord]:
     ]
 
 
+@pytest.mark.every_store
 def test_runs_of_every_kind_are_sound(warehouse: Warehouse) -> None:
     records = some()
     warehouse.record_many(records)
@@ -65,7 +66,10 @@ def test_runs_of_every_kind_are_sound(warehouse: Warehouse) -> None:
         ("update results set rank_cv = 0 where run_id = 'slow'", "rank_cv"),
         ("update results set straggler_ranks = '' where run_id = 'slow'", "straggler_ranks"),
         ("update results set ranks_found = 7 where run_id = 'plain'", "ranks_found"),
-        ("update rank_results set throughput = 2000 where run_id = 'plain' and rank = 0", "throughput_cluster"),
+        pytest.param(
+            *("update rank_results set throughput = 2000 where run_id = 'plain' and rank = 0", "throughput_cluster"),
+            marks=pytest.mark.every_store,
+        ),
         ("update results set accuracy_measured = 0.99 where run_id = 'plain'", "accuracy_measured"),
         ("update results set npu_util_avg_pct = 100 where run_id = 'sampled'", "npu_util_avg_pct"),
         ("update results set npu_util_avg_pct = 100 where run_id = 'plain'", "npu_util_avg_pct"),
@@ -101,7 +105,10 @@ def test_a_cell_that_others_contradict_is_named_with_its_run(warehouse: Warehous
         "update results set raw = 'another' where run_id = 'plain'",
         "update runs set created_by = 'somebody else' where run_id = 'plain'",
         "update runs set duration_s = 1 where run_id = 'plain'",
-        "update runs set ended_at = ended_at + interval 1 microsecond where run_id = 'plain'",
+        pytest.param(
+            "update runs set ended_at = ended_at + interval 1 microsecond where run_id = 'plain'",
+            marks=pytest.mark.every_store,
+        ),
         'update runs set system = \'{"cooling":"water","division":"open"}\' where run_id = \'described\'',
         "update runs set detail = 'x' where run_id = 'failed'",
     ],

@@ -63,6 +63,7 @@ def test_single_servers_are_worth_the_mean_of_their_sums(warehouse: Warehouse) -
     assert row.validity is Validity.VALID
 
 
+@pytest.mark.every_store
 def test_times_come_back_as_they_were_whatever_zone_they_had(warehouse: Warehouse) -> None:
     shanghai = timezone(timedelta(hours=8))
     record = a.record(created_at=a.T0.astimezone(shanghai))
@@ -87,6 +88,7 @@ def test_recording_twice_changes_nothing(warehouse: Warehouse) -> None:
     assert [len(rows) for rows in once.values()] == [1, 1, 8, 1, 1]
 
 
+@pytest.mark.every_store
 def test_recording_again_replaces_what_was_known_before(warehouse: Warehouse) -> None:
     warehouse.record(a.record(throughputs=[1.0] * 8))
 
@@ -103,6 +105,7 @@ def test_a_record_is_known_by_a_hash_that_follows_its_content(warehouse: Warehou
     assert stored(warehouse, a.record(throughputs=[999.0] * 8)).record_sha256 != first
 
 
+@pytest.mark.every_store
 def test_the_raw_block_is_kept_byte_for_byte(warehouse: Warehouse) -> None:
     record = a.record()
     assert record.result is not None
@@ -114,6 +117,7 @@ def test_the_raw_block_is_kept_byte_for_byte(warehouse: Warehouse) -> None:
         assert cur.execute("select raw from results").fetchall() == [(raw,)]
 
 
+@pytest.mark.every_store
 def test_what_was_not_measured_is_empty_and_zero_stays_zero(warehouse: Warehouse) -> None:
     row = stored(warehouse, with_info(a.record(), average_power=0.0))
 
@@ -275,6 +279,7 @@ def test_the_mean_utilisation_comes_from_the_samples_that_are_percentages(wareho
     assert row.npu_util_avg_pct == 85
 
 
+@pytest.mark.every_store
 def test_rebuilding_makes_the_content_equal_to_the_records(warehouse: Warehouse) -> None:
     for record in a.records([8000, 8100, 8200], prefix="old"):
         warehouse.record(record)
@@ -298,6 +303,7 @@ def test_rebuilding_an_empty_warehouse_row_by_row_gives_the_same_content(tmp_pat
     assert content(one_by_one) == content(rebuilt)
 
 
+@pytest.mark.every_store
 def test_the_revision_changes_with_the_content_and_not_with_reading(warehouse: Warehouse) -> None:
     revisions = [warehouse.revision()]
     for record in a.records([8000, 8100, 8200, 8300, 8400]):
@@ -327,6 +333,7 @@ def odd_run(run_id: str, numbers: list[float], text: str, other: float) -> RunRe
     return replace(odd, run=replace(odd.run, duration_s=other, detail=text))
 
 
+@pytest.mark.every_store
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(several=st.lists(ODD, min_size=4, max_size=4))
 def test_no_number_and_no_text_breaks_recording_or_asking(

@@ -16,6 +16,7 @@ from tests.unit.test_remarks import HOSTILE
 NIGHTLY = SavedView("leaderboard", "Nightly", {"region": ("cn-north-9",), "nodes": ("2", "4")}, "ann", T0)
 
 
+@pytest.mark.every_store
 def test_views_are_kept_per_page_renamed_and_deleted(warehouse: Warehouse) -> None:
     saved_views = warehouse.saved_views
     saved_views.save(NIGHTLY, actor=TESTER)
@@ -31,6 +32,7 @@ def test_views_are_kept_per_page_renamed_and_deleted(warehouse: Warehouse) -> No
     assert [each.page for each in saved_views.on()] == ["history"]
 
 
+@pytest.mark.every_store
 def test_a_name_that_is_taken_is_only_replaced_on_demand(warehouse: Warehouse) -> None:
     saved_views = warehouse.saved_views
     saved_views.save(NIGHTLY, actor=TESTER)
@@ -47,6 +49,7 @@ def test_a_name_that_is_taken_is_only_replaced_on_demand(warehouse: Warehouse) -
         saved_views.rename("leaderboard", "Gone", "Back", actor=TESTER)
 
 
+@pytest.mark.every_store
 def test_hostile_names_and_values_come_back_and_endless_ones_are_refused(warehouse: Warehouse) -> None:
     for name in HOSTILE:
         warehouse.saved_views.save(replace(NIGHTLY, name=name, address={"q": HOSTILE}), actor=TESTER)

@@ -43,6 +43,7 @@ def test_curves_of_one_question_stand_side_by_side_those_on_most_node_counts_fir
     assert new.fit.problem is FitProblem.TOO_FEW
 
 
+@pytest.mark.every_store
 def test_four_sizes_of_different_hardware_are_no_curve(warehouse: Warehouse) -> None:
     scattered = [
         run

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from aisbench_core.model import AnnotationChange, AnnotationKind
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
@@ -9,6 +11,7 @@ from tests import records as a
 EVERYTHING = BoardQuery("cn-north-9", include_invalid=True)
 
 
+@pytest.mark.every_store
 def test_runs_are_searched_by_tags_and_text(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.record("good"), a.record("bad", accuracy=7.0), a.record("old", synthetic_data=True)])
     warehouse.annotations.add("bad", [AnnotationChange(a.T0, "ann", AnnotationKind.TAG, "odd")], None)

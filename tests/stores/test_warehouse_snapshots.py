@@ -24,6 +24,7 @@ def secrets(warehouse: Warehouse) -> tuple[str, ...]:
     return warehouse.location.access().secrets if isinstance(warehouse.location, TeamLocation) else ()
 
 
+@pytest.mark.every_store
 def test_a_snapshot_holds_all_of_one_moment_for_everybody_with_duckdb(warehouse: Warehouse, tmp_path: Path) -> None:
     warehouse.record_many([*a.records([8000, 8100]), a.imported()])
     file = tmp_path / "snapshot.duckdb"

@@ -103,6 +103,7 @@ def test_what_others_do_between_two_runs_is_seen(held: Warehouse) -> None:
     assert [row.runs for row in held.leaderboard(BOARD).rows] == [1]
 
 
+@pytest.mark.every_store
 def test_a_run_that_could_not_be_stored_leaves_nothing_behind(held: Warehouse) -> None:
     whole = a.record("run-2", flavor="kat2")
     beyond = replace(whole, run=replace(whole.run, series_index=2**40))
@@ -115,6 +116,7 @@ def test_a_run_that_could_not_be_stored_leaves_nothing_behind(held: Warehouse) -
     assert [row.runs for row in held.leaderboard(BOARD).rows] == [1, 1]
 
 
+@pytest.mark.every_store
 def test_a_group_without_runs_is_offered_no_more(warehouse: Warehouse) -> None:
     warehouse.record(a.record("run-1", flavor="kat1"))
     warehouse.record(a.record("run-1", flavor="kat2"))

@@ -91,6 +91,7 @@ def efficiencies(warehouse: Warehouse) -> Mapping[str, str]:
     return {row["run_id"]: f"{float(row['efficiency_pct']):g}" for row in rows}
 
 
+@pytest.mark.every_store
 @pytest.mark.parametrize("aspect", ["accelerator", "data"])
 def test_a_history_counts_runs_of_the_newest_system_only(warehouse: Warehouse, aspect: str) -> None:
     others = [on_another(aspect, each) for each in a.records([4000] * 4, "other")]
@@ -108,6 +109,7 @@ def test_a_history_counts_runs_of_the_newest_system_only(warehouse: Warehouse, a
     assert told.verdict.outcome != "improvement"
 
 
+@pytest.mark.every_store
 def test_rows_are_compared_by_the_medians_of_all_their_runs(warehouse: Warehouse) -> None:
     base = [
         a.record(f"base-{number}", throughputs=[each] * 8, accuracy=0.70 + number / 100)
