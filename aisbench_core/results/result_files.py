@@ -12,7 +12,7 @@ from statistics import fmean
 
 from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.errors import ResultError
-from aisbench_core.messages import Message
+from aisbench_core.messages import Message, plural
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
 from aisbench_core.results.train_result_info import MAX_ACCURACY, NUMBER, checked_throughput, render
 
@@ -146,7 +146,13 @@ def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo)
     size = attempt(files.number, RANK_SIZE) if is_cluster else None
     if size not in (None, count):
         problems.append(
-            Message("{name} holds {found:g}, and the run has {count} cards", name=RANK_SIZE, found=size, count=count)
+            plural(
+                count,
+                "{name} holds {found:g}, and the run has {number} card",
+                "{name} holds {found:g}, and the run has {number} cards",
+                name=RANK_SIZE,
+                found=size,
+            )
         )
     ranks = tuple(_ranks(files, layout, problems))
     accuracies = [attempt(files.accuracy, name) for name in layout.accuracy_files()]
@@ -175,8 +181,11 @@ def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainRe
         return result
     # The code counted its cards wrong, so all its numbers are in doubt.
     files = ", ".join(surplus[:MOST_NAMED]) + (", …" if len(surplus) > MOST_NAMED else "")
-    problem = Message(
-        "the run has {count} cards, and there are files of more ranks: {files}", count=layout.card_count, files=files
+    problem = plural(
+        layout.card_count,
+        "the run has {number} card, and there are files of more ranks: {files}",
+        "the run has {number} cards, and there are files of more ranks: {files}",
+        files=files,
     )
     return replace(result, problems=(*result.problems, problem))
 

@@ -13,7 +13,7 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import note_values
 from aisbench_core.errors import Problem, SeriesNotFound, SpecError
 from aisbench_core.job_secrets import JobSecrets
-from aisbench_core.messages import Message, joined
+from aisbench_core.messages import Message, joined, plural
 from aisbench_core.model import (
     Actor,
     Attempt,
@@ -104,9 +104,10 @@ class SeriesService:
         series = Series(series_id, plan, draft.rows, chosen.name, now, actor.name, plan.budget)
         first = planning.first_attempts(series_id, plan, draft.rows, actor.name, now)
         attempts = _granted(planning.priced(first, draft.rows, chosen), actor)
-        message = Message(
-            "launched: {cells} cells, about {node_hours:.4g} node hours",
-            cells=len(attempts),
+        message = plural(
+            len(attempts),
+            "launched: {number} cell, about {node_hours:.4g} node hours",
+            "launched: {number} cells, about {node_hours:.4g} node hours",
             node_hours=draft.estimate.node_hours,
         )
         check = self._check(series, actor, attempts)
@@ -222,7 +223,7 @@ class SeriesService:
             reason = Message("none has ended without a valid result")
             problem = Problem("cells", reason, Message("{count} valid", count=matrix.valid))
             raise SpecError(Message("series {series_id}", series_id=series.series_id), [problem])
-        message = Message("run again: {count} cells", count=len(again))
+        message = plural(len(again), "run again: {number} cell", "run again: {number} cells")
         again = _granted(planning.priced(again, series.rows, self.regions.profile(series.profile)), actor)
         check_of = partial(self._check, series, actor)
         self.ledger.add_attempts(series, again, self._event(series.series_id, message, actor), check_of)

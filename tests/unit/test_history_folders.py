@@ -199,6 +199,8 @@ def test_a_folder_is_searched_wholly_and_says_what_it_did_not_open(tmp_path: Pat
 
     assert [each.source for each in found] == ["2022/bert.log", "2022/deep/er/resnet.txt", "obs", "old"]
     assert found[-1] == Unread("old", verbatim("2 files of other kinds were not opened: .py (1), .md (1)"))
+    (folder / "code" / "train.py").unlink()
+    assert [*read_path(folder)][-1] == Unread("old", verbatim("1 file of another kind was not opened: .md (1)"))
 
 
 def test_a_file_that_somebody_names_is_read_whatever_its_ending(tmp_path: Path) -> None:

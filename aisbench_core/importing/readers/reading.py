@@ -32,7 +32,7 @@ from aisbench_core.importing.readers.result_folders import ResultFolders
 from aisbench_core.importing.readers.results import UPSTREAM_ZONE, InputFile, ParsedResult, Results, Table, Unread
 from aisbench_core.importing.readers.rows import Row, exported_rows, is_exported, sheets
 from aisbench_core.importing.readers.tables import read_exported, read_table, table_in
-from aisbench_core.messages import Message
+from aisbench_core.messages import Message, plural
 from aisbench_core.messages.file_names import readable_name
 
 
@@ -108,7 +108,12 @@ def _results(files: Files, root: str, mapping: Mapping[str, str], zone: tzinfo) 
     yield from stamps.mark(folders.results(root))
     if skipped:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in skipped.most_common(5))
-        message = Message("{count} files of other kinds were not opened: {kinds}", count=skipped.total(), kinds=kinds)
+        message = plural(
+            skipped.total(),
+            "{number} file of another kind was not opened: {kinds}",
+            "{number} files of other kinds were not opened: {kinds}",
+            kinds=kinds,
+        )
         yield Unread(root, message)
 
 
