@@ -62,8 +62,9 @@ def test_a_note_that_its_writer_has_not_seen_is_not_replaced(warehouse: Warehous
     warehouse.record(a.record("one"))
     warehouse.annotations.add("one", [note("bob's", 1, "bob")], None)
 
-    with pytest.raises(StaleRun, match="bob changed the note meanwhile; it says: bob's"):
-        warehouse.annotations.add("one", [note("ann's", 2)], None)
+    for seen_at in (None, a.T0):
+        with pytest.raises(StaleRun, match="bob changed the note meanwhile; it says: bob's"):
+            warehouse.annotations.add("one", [note("ann's", 2)], seen_at)
     warehouse.annotations.add("one", [tag("quick", 2)], None)
     warehouse.annotations.add("one", [note("ann's", 3)], a.T0 + timedelta(minutes=1))
 

@@ -23,7 +23,7 @@ from tests.team_warehouse import TeamWarehouse, with_many_samples
 pytestmark = pytest.mark.postgres
 
 BOARD = BoardQuery("cn-north-9")
-PROCESSES, RUNS = 4, 15
+PROCESSES, RUNS = 4, 8
 """500 runs each, which take minutes, are recorded by tests/bench/test_team_writers.py."""
 CARDS = 8
 TRIES = 600
@@ -180,15 +180,15 @@ def write_half(team: TeamWarehouse, half: "multiprocessing.synchronize.Event") -
 
 
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(team: TeamWarehouse, tmp_path: Path) -> None:
-    writers = Writers(team, tmp_path, {"victim": ENDLESS, "other": 15})
-    writers.wait_for(5)
+    writers = Writers(team, tmp_path, {"victim": ENDLESS, "other": 10})
+    writers.wait_for(3)
 
     writers.processes["victim"].kill()
     codes = writers.end()
 
     found = assert_whole(team.open())
     assert codes[1] == 0
-    assert len(writers.noted("other")) == 15
+    assert len(writers.noted("other")) == 10
     assert len(writers.noted()) <= found <= len(writers.noted()) + 1
     assert all(team.open().run(each.run_id) for each in writers.noted("victim")[-1:])
     assert team.open().check([]).damages == ()
@@ -199,7 +199,7 @@ def test_writers_outlive_the_death_of_what_they_write_to(
     team: TeamWarehouse, tmp_path: Path, postgres: PostgresServer, obs: SandboxProcess, who: str
 ) -> None:
     server = postgres if who == "postgresql" else obs
-    writers = Writers(team, tmp_path, {"one": 12, "two": 12}, TRIES, who == "obs")
+    writers = Writers(team, tmp_path, {"one": 8, "two": 8}, TRIES, who == "obs")
     writers.wait_for(3)
 
     server.kill()
@@ -207,5 +207,5 @@ def test_writers_outlive_the_death_of_what_they_write_to(
     codes = writers.end()
 
     assert codes == [0, 0]
-    assert assert_whole(team.open()) == len(writers.noted()) == 24
+    assert assert_whole(team.open()) == len(writers.noted()) == 16
     assert team.open().check([]).damages == ()
