@@ -7,7 +7,7 @@ from aisbench_core.model import RunState
 from aisbench_core.warehouse import Warehouse
 from tests.console.conftest import OpenPage, texts
 from tests.console.test_results import table
-from tests.records import record
+from tests.records import imported, record
 
 FIX = "What to do: Find the rank without a usable number in the logs"
 BY = "Ruleset: AISBench Console (aisbench/1) · division: not stated, treated as open"
@@ -40,8 +40,17 @@ def test_a_run_whose_job_crashed_is_led_to_how_it_ended_and_to_its_log(open_page
     assert "none (worker-0 ended with exit code 137" in told
     assert "What to do: The run did not complete." in told
     assert "`aisbench logs run-crashed`" in told
-    assert "the file that is named, mend" not in told
+    assert "the file that is named, fix" not in told
     assert "处理办法：该运行没有完成。" in chinese
+
+
+def test_of_an_imported_result_nobody_is_told_to_run_it_again(open_page: OpenPage, used: Path) -> None:
+    Warehouse(used / "warehouse.duckdb").record(imported("claimed", accuracy=7.0))
+
+    said = texts(open_page("live", run="claimed"))
+
+    assert "What to do: Import it again with what is missing or wrong stated" in said
+    assert FIX not in said
 
 
 def test_the_leaderboard_can_be_judged_by_another_ruleset_and_narrowed_to_a_verdict(

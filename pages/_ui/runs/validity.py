@@ -7,7 +7,7 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, clipped
-from aisbench_core.model import RunState
+from aisbench_core.model import Origin, RunState
 from aisbench_core.rulesets.ruleset import Ruleset
 from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow, Validity, is_of_the_end
 from pages._ui.shell import url
@@ -163,6 +163,8 @@ def show_check(check: Check, ruleset: Ruleset | None, row: RunRow | None = None)
         pass
     elif row and is_of_the_end(check.id, row.validity):
         lines.append(t("validity.fix", fix=plain(t("validity.fix_end", run=row.run_id))))
+    elif row and row.origin is Origin.IMPORTED:
+        lines.append(t("validity.fix", fix=plain(t("validity.fix_imported"))))
     elif rule:
         lines.append(t("validity.fix", fix=plain(t.pick(rule.fix, rule.fix_zh))))
     box: Any = st.info if stopped else st.error if check.level is CheckLevel.FAIL else st.warning
