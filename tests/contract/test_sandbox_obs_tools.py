@@ -22,14 +22,13 @@ BIN = Path(sys.executable).parent
 PATIENCE = 300
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def grow_tree(folder: Path, files: int) -> Path:
     """Many files in folders, some of them empty, some with names that need to be encoded."""
-    for number in range(FILES):
-        file = tmp_path / "tree" / f"d{number % 30}" / f"f {number} & 文.txt"
+    for number in range(files):
+        file = folder / "tree" / f"d{number % 30}" / f"f {number} & 文.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{number} " * (number % 50))
-    return tmp_path / "tree"
+    return folder / "tree"
 
 
 def run(sandbox: SandboxProcess, program: str, *arguments: object) -> str:
@@ -63,7 +62,11 @@ def same(one: Path, two: Path) -> bool:
     return not other and not broken
 
 
-def test_aws_s3_sync_moves_a_tree_of_many_files_both_ways(sandbox: SandboxProcess, tree: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("files", "pages"), [(60, 1), pytest.param(FILES, 2, marks=pytest.mark.exhaustive)])
+def test_aws_s3_sync_moves_a_tree_of_many_files_both_ways(
+    sandbox: SandboxProcess, tmp_path: Path, files: int, pages: int
+) -> None:
+    tree = grow_tree(tmp_path, files)
     there, back = f"s3://{sandbox.bucket}/tree", tmp_path / "back"
 
     run(sandbox, "aws", "s3", "sync", tree, there, "--only-show-errors")
@@ -73,7 +76,7 @@ def test_aws_s3_sync_moves_a_tree_of_many_files_both_ways(sandbox: SandboxProces
 
     assert same(tree, back)
     assert again == ""
-    assert sandbox.requests()["obs"] == {"LIST": 2}  # nothing had changed
+    assert sandbox.requests()["obs"] == {"LIST": pages}  # nothing had changed
 
 
 def test_aws_s3_makes_lists_copies_and_removes(sandbox: SandboxProcess, tmp_path: Path) -> None:
@@ -94,7 +97,8 @@ def test_aws_s3_makes_lists_copies_and_removes(sandbox: SandboxProcess, tmp_path
     assert filecmp.cmp(large, tmp_path / "back", shallow=False)
 
 
-def test_s5cmd_copies_a_tree_both_ways_and_removes_it(sandbox: SandboxProcess, tree: Path, tmp_path: Path) -> None:
+def test_s5cmd_copies_a_tree_both_ways_and_removes_it(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    tree = grow_tree(tmp_path, FILES)
     there, back = f"s3://{sandbox.bucket}/five", tmp_path / "back"
     (tree / "large").write_bytes(os.urandom(1 << 20) * 12)
 
