@@ -19,7 +19,7 @@ from tests.flow.following import GOOD, SPEC, Bench, bench_on
 from tests.processes import FORKED
 from tests.sandbox_process import SandboxProcess
 
-MANY = 2500
+MANY = 2001
 """Objects of a run: three pages."""
 
 

@@ -18,7 +18,7 @@ from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
 from tests.unit.old_logs import BERT, RESNET
 
-MANY = 1_000
+MANY = 600
 TABLE = "Model,Ver,Nodes,NPUs,Rate,Acc\nmy net,2.1,2,16,900.5,0.81\nmy net,2.1,4,32,1700.5,0.82\n"
 
 
