@@ -62,12 +62,14 @@ def runs(client: TrainingClient, job_id: str) -> int:
     return len(client.show(job_id).status.running_records)
 
 
-def test_fifty_jobs_on_four_nodes_run_by_priority_and_age(client: TrainingClient, pool_sandbox: SandboxProcess) -> None:
+def test_twenty_jobs_on_four_nodes_run_by_priority_and_age(
+    client: TrainingClient, pool_sandbox: SandboxProcess
+) -> None:
     plan(pool_sandbox, nodes=4)
     client.put("code/train.py", FOREVER)
     client.put("quick/train.py", "")
     blocking = client.create(in_pool("blocking", nodes=4)).metadata.id
-    bodies = [quick(in_pool(f"job-{number:02}", priority=1 + number % 3)) for number in range(50)]
+    bodies = [quick(in_pool(f"job-{number:02}", priority=1 + number % 3)) for number in range(20)]
     ids = [client.create(body).metadata.id for body in bodies]
 
     client.stop(blocking)

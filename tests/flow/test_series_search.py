@@ -33,18 +33,18 @@ def real_shell(real_sandbox: SandboxProcess, tmp_path: Path) -> CommandLine:
 @pytest.mark.slow
 def test_a_search_finds_the_batch_size_that_a_full_grid_finds_too(real_shell: CommandLine, tmp_path: Path) -> None:
     quick = ("--param", "epochs=2", "--hours-per-run", "0.5", "--budget", "0.6", "--wait")
-    space = ("--search", "batch_size=1..256 log", "--trials", "8", "--seed", "2")
+    space = ("--search", "batch_size=1..256 log", "--trials", "4", "--seed", "2")
 
     searched = real_shell.answer("series", "run", *WHAT, *quick, *space)
     best = searched["best"]["parameters"]["batch_size"]
-    grid = ("--values", f"batch_size=1,4,16,{best}", "--repeats", "2")
+    grid = ("--values", f"batch_size=1,4,16,{best}", "--repeats", "1")
     compared = real_shell.answer("series", "run", *WHAT, *quick, *grid)
 
     tried = [cell["parameters"]["batch_size"] for cell in searched["cells"]]
     assert searched["state"] == compared["state"] == "completed"
     assert compared["best"]["parameters"] == searched["best"]["parameters"]
-    assert best > 64, "large batches are far quicker, and more than one of eight trials is among them"
-    assert len({*tried}) == 8
+    assert best > 64, "large batches are far quicker, and more than one of four trials is among them"
+    assert len({*tried}) == 4
     assert searched["node_hours"]["used"] <= 0.6
     spec = tmp_path / "best.yaml"
     assert real_shell.type("series", "best", searched["series_id"], "-o", str(spec)).exit_code == 0
@@ -59,7 +59,7 @@ def test_a_trial_without_hope_is_stopped_by_its_live_throughput_and_never_ranked
     # With this seed the one that takes minutes comes last, when there are three to compare it with.
     space = ("--search", "batch_size=1,64,128,256", "--trials", "4", "--seed", "4", "--early-stop")
 
-    done = real_shell.answer("series", "run", *WHAT, "--param", "epochs=400", *space, "--wait")
+    done = real_shell.answer("series", "run", *WHAT, "--param", "epochs=150", *space, "--wait")
 
     slow = done["cells"][3]
     run = real_shell.answer("show", slow["run_id"])["run"]

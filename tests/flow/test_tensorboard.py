@@ -40,7 +40,7 @@ def base_of(board: TensorBoard) -> str:
     return f"http://127.0.0.1:{board.port}{board.path}"
 
 
-def test_it_shows_the_chosen_runs_as_they_grow_and_only_to_who_knows_the_path(
+def test_it_shows_the_chosen_runs_as_they_grow_and_only_to_who_knows_the_path_which_no_list_of_processes_has(
     tensorboards: TensorBoards, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HUAWEICLOUD_SDK_SK", "a key that it must not get")
@@ -57,6 +57,9 @@ def test_it_shows_the_chosen_runs_as_they_grow_and_only_to_who_knows_the_path(
     with pytest.raises(urllib.error.HTTPError, match="404"):
         answer(f"http://127.0.0.1:{board.port}/", "data/runs")
     assert b"must not get" not in Path(f"/proc/{board.process.pid}/environ").read_bytes()
+    arguments = Path(f"/proc/{board.process.pid}/cmdline").read_bytes()
+    assert b"tensorboard" in arguments
+    assert board.token.encode() not in arguments
     assert tensorboards.port_of(board.token) == board.port
 
     tensorboards.close()
@@ -64,16 +67,6 @@ def test_it_shows_the_chosen_runs_as_they_grow_and_only_to_who_knows_the_path(
     assert not board.is_alive
     assert not board.folder.exists()
     assert tensorboards.port_of(board.token) is None
-
-
-def test_its_path_is_in_no_list_of_processes(tensorboards: TensorBoards, tmp_path: Path) -> None:
-    write_plain(tmp_path, 1)
-    board = tensorboards.start({"run": tmp_path})
-
-    arguments = Path(f"/proc/{board.process.pid}/cmdline").read_bytes()
-
-    assert b"tensorboard" in arguments
-    assert board.token.encode() not in arguments
 
 
 def test_the_same_runs_have_one_and_too_many_end_the_oldest(tensorboards: TensorBoards, tmp_path: Path) -> None:
