@@ -6,11 +6,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import OpenWindow, Visit
-from tests.browser.windows import WAIT_MS, Person, Windows
+from tests.browser.visit import LookAt, OpenWindow, Visit
+from tests.browser.windows import WAIT_MS, Person, Windows, suited
 from tests.sandbox_process import SandboxProcess
 
 HERE = Path(__file__).parent
@@ -20,6 +20,9 @@ QUICK = {"poll_seconds": "0.5", "tick_seconds": "0.1", "retry_first_seconds": "0
 
 OPENED = pytest.StashKey[list[tuple[Visit, Person]]]()
 """The windows that a test has opened, each with who looks into it."""
+
+FAILED = pytest.StashKey[bool]()
+"""Whether a test has failed: nobody looks on in its windows."""
 
 FEW_LOOKS = "--js-flags=--no-opt --no-maglev --min-semi-space-size=32"
 """A page that is looked at once is gone before scripts that were optimised, or a memory that was tidied, pay."""
@@ -105,7 +108,46 @@ def window(windows: Windows, request: pytest.FixtureRequest) -> Iterator[OpenWin
     yield open_one
     for visit, person in opened:
         visit.leave()
-        windows.take_back(visit.page, person)
+        windows.take_back(visit.page, person.locale)
+
+
+@pytest.fixture(scope="module")
+def standing() -> Iterator[dict[tuple[str, str], Page]]:
+    """Windows that stand open from one test of a module to the next, by console and language."""
+    pages: dict[tuple[str, str], Page] = {}
+    yield pages
+    for (_, locale), page in pages.items():
+        CHROMIUM.windows().take_back(page, locale)
+
+
+@pytest.fixture
+def look(windows: Windows, standing: dict[tuple[str, str], Page], request: pytest.FixtureRequest) -> Iterator[LookAt]:
+    """Show an address in the window in which the test before looked at that console: the session goes on, and nothing
+    is loaded again, which would take longer than what most tests look at. At most one such window per language."""
+    opened: list[tuple[Visit, Person]] = []
+    request.node.stash[OPENED] = opened
+
+    def look_at(
+        console: ConsoleProcess, path: str, *, width: int = 1280, dark: bool = False, locale: str = "en-US"
+    ) -> Visit:
+        person = Person(width, dark, locale)
+        page = standing.pop((console.url, locale), None)
+        visit = Visit(suited(page, person) if page else windows.lend(person), console)
+        opened.append((visit, person))
+        if page:
+            visit.close_dialog()
+            visit.go_to(path)
+        else:
+            visit.open(path)
+        return visit
+
+    yield look_at
+    for visit, person in opened:
+        visit.leave()
+        if request.node.stash.get(FAILED, False):
+            windows.take_back(visit.page, person.locale)
+        else:
+            standing[visit.console_url, person.locale] = visit.page
 
 
 @pytest.hookimpl(wrapper=True)
@@ -113,6 +155,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """Of a test that failed, what stood in its windows: elsewhere nobody could look."""
     report = yield
     if report.when == "call" and report.failed:
+        item.stash[FAILED] = True
         opened = item.stash.get(OPENED, [])
         report.sections += [(f"window {number}", _shown(visit)) for number, (visit, _) in enumerate(opened)]
     return report

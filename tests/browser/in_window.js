@@ -9,7 +9,6 @@
   const RERUN = 11, FRAGMENT = 5, BY_ITSELF = 6;
   const METADATA = 2, RUN = 6, FRAGMENTS = 2, STARTED = 4, FINISHED = 6, BROKEN_OFF = 2;
   const WHOLE_PAGE = '';
-  const DRAWN_MS = 2000;  // an idle browser calls at once; one that never idles is asked no longer than this
   const awaited = new Set();  // what was asked for and has not begun: the page, or fragments of it
   let stage = 'quiet';  // asked → running → ended → quiet
 
@@ -57,7 +56,7 @@
     if (all(message, FINISHED).some(status => status !== BROKEN_OFF) && stage === 'running') {
       enter('ended');
       const drawn = () => stage === 'ended' && enter('quiet');
-      setTimeout(() => requestIdleCallback(drawn, {timeout: DRAWN_MS}));
+      requestAnimationFrame(() => scheduler.postTask(drawn, {priority: 'background'}));  // after all that is to be drawn
     }
   }
 

@@ -14,8 +14,8 @@ from pages._ui.shell.tables import HEAD, ROW
 from tests.bench.many_runs import REGION
 from tests.browser import grown_warehouses
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.test_looks import assert_fits, axe_violations
-from tests.browser.visit import OpenWindow, Visit
+from tests.browser.test_looks import CONTRAST, assert_fits, axe_violations
+from tests.browser.visit import LookAt, Visit
 from tests.browser.windows import HEIGHT
 from tests.sandbox_process import SandboxProcess
 
@@ -39,6 +39,12 @@ CUT = """values => values
 MANY = 200
 MOST = 20_000
 COUNTS = (1, MANY, MOST)
+EVERYBODY = [
+    *((MANY, 1280, dark) for dark in (False, True)),
+    *((count, PHONE, dark) for count, dark in ((1, True), (MANY, False), (MOST, False))),
+]
+"""More of how many runs somebody sees, in a window how wide and dark."""
+
 OpenGrown = Callable[[int], ConsoleProcess]
 
 
@@ -129,15 +135,21 @@ def grown(tmp_path_factory: pytest.TempPathFactory, scripted_sandbox: SandboxPro
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_the_main_answer_of_each_page_stands_above_the_fold(grown: OpenGrown, window: OpenWindow, count: int) -> None:
+def test_each_page_shows_its_main_answer_above_the_fold_and_is_whole_on_a_phone(
+    grown: OpenGrown, look: LookAt, count: int
+) -> None:
     console = grown(count)
     at = addresses(console)
-    visit = window(console)
     below: list[str] = []
+    visit = look(console, "/health")
 
     for name, answers in OF[count].items():
-        visit.open(at[name])
+        visit.widen(1280)
+        visit.go_to(at[name])
         below += [f"{name}: {text}" for text in (_below(answer, visit) for answer in answers) if text]
+        visit.widen(PHONE)
+        assert_fits(visit)
+        assert_reachable(visit, name, count)
 
     assert below == []
     assert visit.troubles() == []
@@ -152,22 +164,20 @@ def test_the_main_answer_of_each_page_stands_above_the_fold(grown: OpenGrown, wi
     ],
 )
 def test_a_table_shows_its_answer_without_scrolling_sideways(
-    grown: OpenGrown, window: OpenWindow, address: str, alt: str, titles: set[str]
+    grown: OpenGrown, look: LookAt, address: str, alt: str, titles: set[str]
 ) -> None:
-    visit = window(grown(MOST))
-
-    visit.open(address)
+    visit = look(grown(MOST), address)
 
     assert titles <= set(visit.rows(alt)[0])
     assert visit.troubles() == []
 
 
-def test_numbers_at_the_top_are_whole_and_stand_in_pairs_on_a_phone(grown: OpenGrown, window: OpenWindow) -> None:
+def test_numbers_at_the_top_are_whole_and_stand_in_pairs_on_a_phone(grown: OpenGrown, look: LookAt) -> None:
     console = grown(MOST)
-    visit = window(console)
 
+    visit = look(console, "/home")
     for address in ("/home", addresses(console)["configuration"]):
-        visit.open(address)
+        visit.go_to(address)
         values = visit.page.get_by_test_id("stMetricValue")
         assert values.evaluate_all(CUT) == []
         visit.widen(PHONE)
@@ -179,40 +189,32 @@ def test_numbers_at_the_top_are_whole_and_stand_in_pairs_on_a_phone(grown: OpenG
         visit.widen(1280)
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_pages_of_many_runs_keep_nobody_out(grown: OpenGrown, window: OpenWindow, dark: bool) -> None:
-    console = grown(MANY)
-    visit = window(console, dark=dark)
-    found: dict[str, list[str]] = {}
-
-    for name, address in addresses(console).items():
-        visit.open(address)
-        found[name] = axe_violations(visit)
-
-    assert {name: violations for name, violations in found.items() if violations} == {}
-
-
-@pytest.mark.parametrize(("count", "dark"), [(1, True), (MANY, False), (MANY, True), (MOST, False)])
-def test_on_a_phone_each_page_is_whole_and_its_action_in_reach(
-    grown: OpenGrown, window: OpenWindow, count: int, dark: bool
+@pytest.mark.parametrize(
+    ("count", "width", "dark"),
+    [
+        pytest.param(MANY, PHONE, True, id="many-phone"),
+        *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in EVERYBODY),
+    ],
+)
+def test_pages_of_few_and_many_runs_keep_nobody_out(
+    grown: OpenGrown, look: LookAt, count: int, width: int, dark: bool
 ) -> None:
     console = grown(count)
-    visit = window(console, width=PHONE, dark=dark)
     found: dict[str, list[str]] = {}
+    visit = look(console, "/health", width=width, dark=dark)
 
     for name, address in addresses(console).items():
-        visit.open(address)
-        assert_fits(visit)
-        if not name.startswith("compare") or count > 1:  # one run cannot be compared, so that there is nothing to do
-            assert_reachable(visit, name)
+        visit.go_to(address)
         found[name] = axe_violations(visit)
+        visit.switch_colours()
+        found[name] += axe_violations(visit, CONTRAST)
 
     assert {name: violations for name, violations in found.items() if violations} == {}
 
 
-def assert_reachable(visit: Visit, name: str) -> None:
+def assert_reachable(visit: Visit, name: str, count: int) -> None:
     """Scrolling downwards brings the page's action into the window, in its whole width."""
-    if name not in ACTIONS:
+    if name not in ACTIONS or (count == 1 and name.startswith("compare")):  # one run cannot be compared
         return
     main = visit.page.get_by_test_id("stMain")
     action = main.locator("button, a").filter(has_text=ACTIONS[name]).filter(visible=True).first

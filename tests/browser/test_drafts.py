@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, expect
 from aisbench_core.running.ledger import Ledger
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import OpenWindow, Visit
+from tests.browser.visit import LookAt, OpenWindow, Visit
 from tests.console import seeds
 from tests.sandbox_process import SandboxProcess
 
@@ -47,6 +47,9 @@ LISTED = [name for name in PAGES if not name.startswith("live")]  # the page of 
 INTERRUPTED += [(name, PAUSES_MS[at % 3]) for at, name in enumerate(LISTED) if name not in dict(INTERRUPTED)]
 """Pages of many fields at every pause, the others at one of them."""
 
+MOST_CHOICES = {("configure", 0), ("configure", 80), ("configure", 250), ("series-new", 80), ("leaderboard", 0)}
+MOST_CHOICES |= {("history", PAUSES_MS[LISTED.index("history") % 3]), ("runs", PAUSES_MS[LISTED.index("runs") % 3])}
+"""Pages of which an address or a draft holds much, each pause among them: `make test` asks no more."""
 
 FOLDED = [
     ("volumes: [{server_path: '10.0.0.1:/', local_path: relative}]", "Spec as YAML"),
@@ -73,14 +76,23 @@ def visit(used: ConsoleProcess, window: OpenWindow) -> Visit:
     """A window of somebody who has a draft, in which nothing is as it was at first."""
     visit = window(used)
     visit.open("/configure")
-    enter(visit, "Nodes", "3")
-    enter(visit, "epochs", "7")
+    begin_draft(visit)
+    return visit
+
+
+@pytest.fixture
+def same_visit(used: ConsoleProcess, look: LookAt) -> Visit:
+    """The same, whose session goes on from test to test: none of them changes the draft."""
+    visit = look(used, "/configure")
+    if nodes(visit).input_value() != "3":
+        begin_draft(visit)
     return visit
 
 
 @pytest.mark.parametrize("name", [*PAGES])
-def test_another_language_changes_no_draft_and_no_address(used: ConsoleProcess, visit: Visit, name: str) -> None:
-    visit.open(PAGES[name])
+def test_another_language_changes_no_draft_and_no_address(used: ConsoleProcess, same_visit: Visit, name: str) -> None:
+    visit = same_visit
+    visit.go_to(PAGES[name])
     before, kept = address(visit), drafts(used.data_dir)
 
     for language in (CHINESE, ENGLISH):
@@ -91,10 +103,14 @@ def test_another_language_changes_no_draft_and_no_address(used: ConsoleProcess, 
     assert visit.troubles() == []
 
 
-@pytest.mark.parametrize(("name", "pause"), INTERRUPTED)
+@pytest.mark.parametrize(
+    ("name", "pause"),
+    [pytest.param(*each, marks=() if each in MOST_CHOICES else pytest.mark.exhaustive) for each in INTERRUPTED],
+)
 def test_a_page_that_is_left_while_it_loads_changes_no_draft_and_no_address(
-    used: ConsoleProcess, visit: Visit, name: str, pause: int
+    used: ConsoleProcess, same_visit: Visit, name: str, pause: int
 ) -> None:
+    visit = same_visit
     visit.open(PAGES[name])
     path, before, kept = urlsplit(visit.page.url).path, address(visit), drafts(used.data_dir)
 
@@ -113,8 +129,9 @@ def test_a_page_that_is_left_while_it_loads_changes_no_draft_and_no_address(
     ("label", "before", "range_text"), [("epochs †", "7", "1 to 1000"), ("Nodes", "3", "1 to 4096")]
 )
 def test_a_number_that_is_too_large_stays_typed_says_its_range_and_blocks_the_launch(
-    visit: Visit, label: str, before: str, range_text: str
+    same_visit: Visit, label: str, before: str, range_text: str
 ) -> None:
+    visit = same_visit
     field, launch = visit.page.get_by_label(label, exact=True), visit.keyed("launch")
     expect(launch).to_be_visible()
 
@@ -217,8 +234,9 @@ def test_a_change_in_another_tab_is_said_and_shown_on_request(used: ConsoleProce
 
 @pytest.mark.parametrize(("field", "label"), FOLDED)
 def test_a_finding_leads_to_its_field_even_in_a_folded_group(
-    used: ConsoleProcess, visit: Visit, field: str, label: str
+    used: ConsoleProcess, same_visit: Visit, field: str, label: str
 ) -> None:
+    visit = same_visit
     Ledger(used.data_dir / "ledger.sqlite3").save_draft("jump", f"workload: quickstart_digits\n{field}\n", a.T0)
     visit.open("/configure?draft=jump")
 
@@ -243,6 +261,12 @@ def interrupt(visit: Visit, path: str, pause: int) -> None:
         each.click(no_wait_after=True)
         visit.page.wait_for_timeout(pause)
     visit.settle()
+
+
+def begin_draft(visit: Visit) -> None:
+    """Enter what is not there at first."""
+    enter(visit, "Nodes", "3")
+    enter(visit, "epochs", "7")
 
 
 def enter(visit: Visit, label: str, value: str) -> None:

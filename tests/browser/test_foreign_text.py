@@ -16,7 +16,7 @@ from aisbench_core.warehouse.records.saved import SavedView
 from tests import records as a
 from tests.actors import TESTER
 from tests.browser.console_process import ROOT, ConsoleProcess
-from tests.browser.visit import OpenWindow, Visit
+from tests.browser.visit import LookAt, Visit
 
 TEXT = "[Sign in](//evil.invalid/login) ![p](//evil.invalid/p.png) **bold** &copy; :red[no]"
 LITERAL = "[Sign in](//evil.invalid/login)"
@@ -61,20 +61,17 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
 
 
 @pytest.mark.parametrize("name", [*PAGES])
-def test_no_page_acts_on_what_others_wrote(console: ConsoleProcess, window: OpenWindow, name: str) -> None:
-    visit = window(console)
+def test_no_page_acts_on_what_others_wrote(console: ConsoleProcess, look: LookAt, name: str) -> None:
+    visit = look(console, PAGES[name])
 
-    visit.open(PAGES[name])
     _open_everything(visit)
 
     assert visit.page.evaluate(ACTED_ON) == []
     assert visit.troubles() == []
 
 
-def test_a_tag_that_reads_like_a_link_is_a_tag(console: ConsoleProcess, window: OpenWindow) -> None:
-    visit = window(console)
-
-    visit.open(f"/live?run={DONE}")
+def test_a_tag_that_reads_like_a_link_is_a_tag(console: ConsoleProcess, look: LookAt) -> None:
+    visit = look(console, f"/live?run={DONE}")
 
     assert visit.keyed("annotations").get_by_text(LITERAL).count() == 1
 

@@ -10,7 +10,7 @@ from aisbench_core.tokens.token import TokenRequest
 from aisbench_core.wiring import open_core
 from tests.actors import TESTER
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import OpenWindow
+from tests.browser.visit import OpenWindow, Visit
 from tests.flow.api_process import Program
 
 MENU = [
@@ -64,16 +64,35 @@ def fresh(console: ConsoleProcess) -> Iterator[ConsoleProcess]:
     console.stop()
 
 
-@pytest.mark.parametrize(("path", "title"), TITLES.items(), ids=list(TITLES))
+FRESH = ("/", "/live", "/audit")
+"""Start page, the page that is not on the menu, and the one for leads: the others meet the same entry."""
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(path, marks=() if path in FRESH else pytest.mark.exhaustive) for path in TITLES]
+)
 def test_the_first_deep_link_to_a_fresh_server_is_met_by_the_entry(
-    fresh: ConsoleProcess, window: OpenWindow, path: str, title: str
+    fresh: ConsoleProcess, window: OpenWindow, path: str
 ) -> None:
     visit = window(fresh)
 
     headers = visit.open(path)
 
+    _assert_is_met_by_the_entry(visit, path, headers)
+
+
+def test_each_deep_link_leads_to_its_page(fresh: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(fresh)
+
+    for path in TITLES:
+        headers = visit.open(path)
+
+        _assert_is_met_by_the_entry(visit, path, headers)
+
+
+def _assert_is_met_by_the_entry(visit: Visit, path: str, headers: Mapping[str, str]) -> None:
+    expect(visit.page).to_have_title(f"{TITLES[path]} – AISBench")
     assert visit.menu_titles() == MENU
-    expect(visit.page).to_have_title(f"{title} – AISBench")
     expect(visit.page.get_by_label("Language")).to_be_visible()
     expect(visit.page.get_by_test_id("stException")).to_have_count(0)
     _assert_nobody_else_has_a_say(headers)

@@ -13,7 +13,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.upstream.configs.contents import ConfigFile
 from aisbench_core.upstream.configs.reading import read
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.test_looks import PEOPLE, assert_looks_right
+from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
 from tests.browser.visit import OpenWindow, Visit
 from tests.unit.upstream_files import ACCESS_KEY, LOCAL, SECRET_KEY, config, line_of, session
 from tests.upstream_package import NAME, OTHER, files, job, write_archive
@@ -106,14 +106,16 @@ def test_a_pasted_configuration_does_not_stay_in_the_field(alone: ConsoleProcess
     assert SECRET_KEY not in visit.page.content()
 
 
-@pytest.mark.parametrize("person", [*PEOPLE])
-def test_the_dialog_looks_right(alone: ConsoleProcess, window: OpenWindow, tmp_path: Path, person: str) -> None:
+@pytest.mark.parametrize(("name", "person"), in_turns(["import"]))
+def test_the_dialog_looks_right(
+    alone: ConsoleProcess, window: OpenWindow, tmp_path: Path, name: str, person: str
+) -> None:
     visit = window(alone, **PEOPLE[person])
     visit.open("/configure?draft=looks")
 
     choose(visit, old_configuration(tmp_path))
 
-    assert_looks_right(visit, f"import-{person}")
+    assert_looks_right(visit, f"{name}-{person}")
 
 
 def test_somebody_comes_over_with_a_package(alone: ConsoleProcess, window: OpenWindow, tmp_path: Path) -> None:
@@ -157,13 +159,13 @@ def test_a_package_that_nobody_takes_over_leaves_nothing(
     assert visit.troubles() == []
 
 
-@pytest.mark.parametrize("person", [*PEOPLE])
+@pytest.mark.parametrize(("name", "person"), in_turns(["import-package"], 1))
 def test_the_dialog_for_packages_looks_right(
-    alone: ConsoleProcess, window: OpenWindow, tmp_path: Path, person: str
+    alone: ConsoleProcess, window: OpenWindow, tmp_path: Path, name: str, person: str
 ) -> None:
     visit = window(alone, **PEOPLE[person])
     visit.open("/configure?draft=looks")
 
     choose(visit, write_archive(tmp_path, OTHER), "import-make")
 
-    assert_looks_right(visit, f"import-package-{person}")
+    assert_looks_right(visit, f"{name}-{person}")

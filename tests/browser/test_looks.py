@@ -1,11 +1,15 @@
-"""Every page in light and dark, narrow and wide, empty and full, English and Chinese: whole, quiet and accessible."""
+"""Every page in light and dark, narrow and wide, empty and full, English and Chinese: whole, quiet and accessible.
+
+A page is loaded in one language and looked at in all widths and both colours. Which language sees it empty and which
+full takes turns in `make test`."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from axe_playwright_python.sync_playwright import Axe
 from filelock import FileLock
 from playwright.sync_api import expect
@@ -15,11 +19,12 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
 from pages._ui.shell.tables import HEAD, ROW
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import OpenWindow, Visit
+from tests.browser.visit import LookAt, OpenWindow, Visit
 from tests.console import job_details, seeds
+from tests.pairs import every_pair
 from tests.sandbox_process import SandboxProcess
 
-WIDTHS = (1280, 1920)
+PHONE, *WIDTHS = (390, 1280, 1920)
 PEOPLE: dict[str, dict[str, Any]] = {
     "light-english": {"dark": False, "locale": "en-US"},
     "dark-chinese": {"dark": True, "locale": "zh-CN"},
@@ -29,8 +34,8 @@ PEOPLE: dict[str, dict[str, Any]] = {
 FIRST_ROW_PX = 400
 """Where the first row of the leaderboard ends at the latest, in a window of 1280 pixels."""
 
-TITLE_PX = 64
-"""Where titles begin: Streamlit's header ends at 60 pixels."""
+TITLE_PX = 65
+"""Titles begin above this line: Streamlit's header ends at 60 pixels."""
 
 LINE_PX = 48
 """Height of one line of controls."""
@@ -53,7 +58,7 @@ EMPTY_PAGES = {
     "spending": "/spending",
     "audit": "/audit",
 }
-FULL_PAGES = EMPTY_PAGES | {
+STATES = {
     "configure-yaml": "/configure?view=yaml",
     "live-one": f"/live?run={seeds.ACTIVE_RUN}",
     "live-retrying": f"/live?run={seeds.RETRYING_RUN}",
@@ -66,6 +71,9 @@ FULL_PAGES = EMPTY_PAGES | {
     "configuration-one": "/configuration?run=run-n1-0",
     "unknown-run": "/live?run=nothing",
 }
+"""More of the pages that show results, by what they are asked."""
+
+FULL_PAGES = EMPTY_PAGES | STATES
 DIALOGS = {
     "launch": ("/configure", "launch"),
     "notify": ("/notifications", "notify-add"),
@@ -87,6 +95,9 @@ WATCH = """
     new MutationObserver(() => stages.push(document.documentElement.getAttribute('data-asked')))
         .observe(document.documentElement, {attributeFilter: ['data-asked']})"""
 """Remember what the window says of itself to `visit.rest()`."""
+
+CONTRAST = {"runOnly": ["color-contrast"]}
+"""The only rule of axe that other colours can break."""
 
 LOG = "".join(f"rank 0: epoch {epoch}/90 loss 1.2345 {'a rather long line ' * 8}\n" for epoch in range(1, 91))
 
@@ -112,49 +123,49 @@ def full(tmp_path_factory: pytest.TempPathFactory, scripted_sandbox: SandboxProc
         process.stop()
 
 
-@pytest.mark.parametrize("person", [*PEOPLE])
-@pytest.mark.parametrize("name", [*EMPTY_PAGES])
-def test_every_page_looks_right_on_the_first_day(
-    empty: ConsoleProcess, window: OpenWindow, name: str, person: str
+@pytest.fixture(scope="module")
+def title_px() -> dict[int, float]:
+    """Where the first title stood that was looked at, by the window's width."""
+    return {}
+
+
+def in_turns(names: Iterable[str], start: int = 0) -> list[ParameterSet]:
+    """Each name for one person in `make test`, by turns, and for the others in `make test-all`."""
+    return [
+        pytest.param(name, person, marks=() if number == turn % len(PEOPLE) else pytest.mark.exhaustive)
+        for turn, name in enumerate(names, start)
+        for number, person in enumerate(PEOPLE)
+    ]
+
+
+@pytest.mark.parametrize(("name", "person", "is_full"), every_pair([*EMPTY_PAGES], [*PEOPLE], [False, True]))
+def test_every_page_looks_right_on_the_first_day_and_after_a_while(
+    empty: ConsoleProcess,
+    full: ConsoleProcess,
+    look: LookAt,
+    title_px: dict[int, float],
+    name: str,
+    person: str,
+    is_full: bool,
 ) -> None:
-    visit = window(empty, **PEOPLE[person])
+    visit = look(full if is_full else empty, EMPTY_PAGES[name], **PEOPLE[person])
 
-    visit.open(EMPTY_PAGES[name])
+    assert_looks_right(visit, f"{'full' if is_full else 'empty'}-{name}-{person}")
+    assert_title_stands_where_all_do(visit, title_px)
 
-    assert_looks_right(visit, f"empty-{name}-{person}")
 
-
-@pytest.mark.parametrize("person", [*PEOPLE])
-@pytest.mark.parametrize("name", [*FULL_PAGES])
-def test_every_page_looks_right_after_a_while(full: ConsoleProcess, window: OpenWindow, name: str, person: str) -> None:
-    visit = window(full, **PEOPLE[person])
-
-    visit.open(FULL_PAGES[name])
+@pytest.mark.parametrize(("name", "person"), in_turns(STATES))
+def test_every_page_looks_right_whatever_it_is_asked(
+    full: ConsoleProcess, look: LookAt, title_px: dict[int, float], name: str, person: str
+) -> None:
+    visit = look(full, STATES[name], **PEOPLE[person])
 
     assert_looks_right(visit, f"full-{name}-{person}")
+    assert_title_stands_where_all_do(visit, title_px)
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_all_titles_stand_at_one_height_just_below_the_header(
-    full: ConsoleProcess, window: OpenWindow, width: int
-) -> None:
-    visit = window(full, width=width)
-    heights = {}
-
-    for name, address in FULL_PAGES.items():
-        visit.open(address)
-        box = visit.page.get_by_role("heading", level=1).bounding_box()
-        assert box
-        heights[name] = box["y"]
-
-    assert max(heights.values()) - min(heights.values()) < 1, heights
-    assert heights["home"] <= TITLE_PX
-
-
-def test_the_first_row_of_the_leaderboard_stands_above_the_fold(full: ConsoleProcess, window: OpenWindow) -> None:
-    visit = window(full)
-
-    visit.open("/leaderboard?region=cn-north-9")
+def test_the_first_row_of_the_leaderboard_stands_above_the_fold(full: ConsoleProcess, look: LookAt) -> None:
+    visit = look(full, "/leaderboard?region=cn-north-9")
 
     box = visit.page.get_by_test_id("stDataFrame").first.bounding_box()
     assert box
@@ -164,15 +175,13 @@ def test_the_first_row_of_the_leaderboard_stands_above_the_fold(full: ConsolePro
 @pytest.mark.parametrize("person", [*PEOPLE])
 @pytest.mark.parametrize("view", ["blocks", "groups", "runs"])
 def test_the_filters_of_the_leaderboard_are_one_line_and_wrap_on_a_phone(
-    full: ConsoleProcess, window: OpenWindow, view: str, person: str
+    full: ConsoleProcess, look: LookAt, view: str, person: str
 ) -> None:
-    visit = window(full, **PEOPLE[person])
-
-    visit.open(f"/leaderboard?region=cn-north-9&show={view}")
+    visit = look(full, f"/leaderboard?region=cn-north-9&show={view}", **PEOPLE[person])
 
     bar = visit.keyed("filter-bar")
     wide = bar.bounding_box()
-    visit.widen(390)
+    visit.widen(PHONE)
     assert_fits(visit)
     narrow = bar.bounding_box()
     assert wide
@@ -180,24 +189,21 @@ def test_the_filters_of_the_leaderboard_are_one_line_and_wrap_on_a_phone(
     assert wide["height"] <= LINE_PX < narrow["height"]
 
 
-@pytest.mark.parametrize("person", [*PEOPLE])
-def test_the_search_looks_right(full: ConsoleProcess, window: OpenWindow, person: str) -> None:
-    visit = window(full, **PEOPLE[person])
-    visit.open("/health")
+@pytest.mark.parametrize(("name", "person"), in_turns(["search"]))
+def test_the_search_looks_right(full: ConsoleProcess, look: LookAt, name: str, person: str) -> None:
+    visit = look(full, "/health", **PEOPLE[person])
 
     visit.keyed("search-open").get_by_role("button").click()
     visit.page.get_by_role("dialog").get_by_role("searchbox").fill("resnet")
     expect(visit.page.get_by_role("dialog").get_by_role("link").first).to_be_visible()
 
-    assert_looks_right(visit, f"search-{person}")
+    assert_looks_right(visit, f"{name}-{person}")
 
 
-@pytest.mark.parametrize("person", [*PEOPLE])
-@pytest.mark.parametrize("name", [*DIALOGS])
-def test_every_dialog_looks_right(full: ConsoleProcess, window: OpenWindow, name: str, person: str) -> None:
-    visit = window(full, **PEOPLE[person])
+@pytest.mark.parametrize(("name", "person"), in_turns(DIALOGS))
+def test_every_dialog_looks_right(full: ConsoleProcess, look: LookAt, name: str, person: str) -> None:
     address, button = DIALOGS[name]
-    visit.open(address)
+    visit = look(full, address, **PEOPLE[person])
 
     visit.keyed(button).get_by_role("button").first.click()
     expect(visit.page.get_by_role("dialog")).to_be_visible()
@@ -233,7 +239,7 @@ def test_a_page_is_at_rest_when_the_answer_to_the_last_click_is_drawn(
 
 
 def assert_looks_right(visit: Visit, name: str) -> None:
-    """Whole at both widths, nothing from elsewhere, nothing that keeps people out."""
+    """Whole at both widths, nothing from elsewhere, nothing that keeps people out, in either colours."""
     expect(visit.page.get_by_test_id("stException")).to_have_count(0)
     assert visit.page.title() not in ("", "Streamlit")
     for width in WIDTHS:
@@ -241,7 +247,20 @@ def assert_looks_right(visit: Visit, name: str) -> None:
         assert_fits(visit)
         visit.picture(f"{name}-{width}")
     assert axe_violations(visit) == []
+    visit.switch_colours()
+    assert axe_violations(visit, CONTRAST) == []
     assert visit.troubles() == []
+
+
+def assert_title_stands_where_all_do(visit: Visit, title_px: dict[int, float]) -> None:
+    """Just below the header, at the height of all other titles; and the page is whole on a phone."""
+    for width in (PHONE, WIDTHS[0]):
+        visit.widen(width)
+        assert_fits(visit)
+        box = visit.page.get_by_role("heading", level=1).bounding_box()
+        assert box
+        assert box["y"] < TITLE_PX
+        assert abs(box["y"] - title_px.setdefault(width, box["y"])) < 1
 
 
 def assert_fits(visit: Visit) -> None:
@@ -249,9 +268,9 @@ def assert_fits(visit: Visit) -> None:
     visit.page.wait_for_function(FITS)
 
 
-def axe_violations(visit: Visit) -> list[str]:
+def axe_violations(visit: Visit, options: dict[str, Any] | None = None) -> list[str]:
     """What axe finds, however small: the rule, and where."""
-    found: list[dict[str, Any]] = Axe().run(visit.page).response["violations"]
+    found: list[dict[str, Any]] = Axe().run(visit.page, options=options).response["violations"]
     return [
         f"{rule['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
         for rule in found

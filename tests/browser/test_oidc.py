@@ -29,7 +29,18 @@ LOOK_MS = 50
 DEEP_LINK = "/leaderboard?lang=en&sort=duration"
 
 
-@pytest.fixture(scope="module", params=[PythonProvider, NodeProvider], ids=lambda kind: kind.name)
+BOTH = pytest.mark.parametrize("provider", [PythonProvider, NodeProvider], ids=lambda kind: kind.name, indirect=True)
+"""What a provider has a part in. The rest is between browser and console, once somebody has signed in."""
+
+EITHER = pytest.mark.parametrize(
+    "provider",
+    [pytest.param(PythonProvider, marks=pytest.mark.exhaustive), NodeProvider],
+    ids=lambda kind: kind.name,
+    indirect=True,
+)
+
+
+@pytest.fixture(scope="module")
 def provider(request: pytest.FixtureRequest) -> Iterator[OidcProvider]:
     """A provider, which `console` starts."""
     provider: OidcProvider = request.param(PEOPLE)
@@ -117,6 +128,7 @@ def sign_in(visit: Visit, provider: OidcProvider, name: str, path: str = "/runs"
     visit.forgive()
 
 
+@EITHER
 def test_without_sign_in_there_is_a_link_to_the_provider_and_nothing_else(
     console: ConsoleProcess, window: OpenWindow
 ) -> None:
@@ -131,6 +143,7 @@ def test_without_sign_in_there_is_a_link_to_the_provider_and_nothing_else(
     assert visit.page.context.cookies() == []
 
 
+@BOTH
 def test_whoever_signs_in_is_where_they_wanted_to_be(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
 ) -> None:
@@ -145,6 +158,7 @@ def test_whoever_signs_in_is_where_they_wanted_to_be(
     assert visit.troubles() == []
 
 
+@EITHER
 def test_a_viewer_launches_by_no_page_link_or_stale_tab(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
 ) -> None:
@@ -154,6 +168,7 @@ def test_a_viewer_launches_by_no_page_link_or_stale_tab(
     stories.launches_by_no_page_link_or_stale_tab(visit, core, "vic")
 
 
+@BOTH
 def test_an_engineer_by_group_launches_and_is_named(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
 ) -> None:
@@ -163,6 +178,7 @@ def test_an_engineer_by_group_launches_and_is_named(
     stories.launches_and_is_named(visit, core, "eve")
 
 
+@BOTH
 def test_another_account_of_the_same_name_is_not_let_in(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
 ) -> None:
@@ -176,6 +192,7 @@ def test_another_account_of_the_same_name_is_not_let_in(
     assert [each for each in second.page.context.cookies() if each["name"] == "aisbench_session"] == []
 
 
+@EITHER
 def test_whoever_is_revoked_is_out_of_an_open_page_within_a_minute(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
 ) -> None:
@@ -186,6 +203,7 @@ def test_whoever_is_revoked_is_out_of_an_open_page_within_a_minute(
     stories.is_out_of_an_open_page_within_a_minute(visit, core, "max")
 
 
+@BOTH
 def test_after_signing_out_every_tab_is_out_and_the_provider_has_to_ask_again(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
 ) -> None:
@@ -208,6 +226,7 @@ def test_after_signing_out_every_tab_is_out_and_the_provider_has_to_ask_again(
     visit.settle()
 
 
+@EITHER
 def test_a_page_whose_session_has_ended_says_so_although_another_timer_has_fired(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
 ) -> None:
@@ -232,6 +251,7 @@ def test_a_page_whose_session_has_ended_says_so_although_another_timer_has_fired
     assert visit.troubles() == []
 
 
+@EITHER
 def test_a_person_ends_the_session_of_another_browser(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
 ) -> None:
@@ -250,6 +270,7 @@ def test_a_person_ends_the_session_of_another_browser(
     expect(here.page.get_by_text("Signed in: vic")).to_be_visible()
 
 
+@EITHER
 def test_whoever_is_signed_in_downloads_results(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
 ) -> None:
@@ -259,6 +280,7 @@ def test_whoever_is_signed_in_downloads_results(
     stories.downloads_results(visit, core)
 
 
+@EITHER
 def test_a_console_that_was_started_again_goes_on_with_the_page(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
 ) -> None:
@@ -275,6 +297,7 @@ def test_a_console_that_was_started_again_goes_on_with_the_page(
     expect(visit.page).to_have_url(visit.url(DEEP_LINK))
 
 
+@EITHER
 def test_a_session_that_ends_while_the_console_is_down_leads_to_the_sign_in_in_place_of_the_page(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow, core: Core
 ) -> None:
@@ -290,6 +313,7 @@ def test_a_session_that_ends_while_the_console_is_down_leads_to_the_sign_in_in_p
     expect(visit.page).to_have_url(visit.url(DEEP_LINK))
 
 
+@BOTH
 def test_who_refuses_is_told_so_and_can_try_again(
     console: ConsoleProcess, provider: OidcProvider, window: OpenWindow
 ) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, expect
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import OpenWindow, Visit
+from tests.browser.visit import LookAt, Visit
 
 RUNS = "Leaderboard runs"
 
@@ -30,11 +30,8 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess
 
 
 @pytest.mark.parametrize("address", ["/leaderboard?show=runs", "/leaderboard?show=groups", "/leaderboard"])
-def test_two_rows_are_ticked_and_compared_by_keyboard(
-    console: ConsoleProcess, window: OpenWindow, address: str
-) -> None:
-    visit = window(console)
-    visit.open(address)
+def test_two_rows_are_ticked_and_compared_by_keyboard(console: ConsoleProcess, look: LookAt, address: str) -> None:
+    visit = look(console, address)
     focus_table(visit)
 
     press(visit, "Space", "ArrowDown", "Space")
@@ -54,10 +51,9 @@ def test_two_rows_are_ticked_and_compared_by_keyboard(
 @pytest.mark.parametrize("before", [(), ("Space",), ("Space", "ArrowUp", "Space", "ArrowDown")])
 @pytest.mark.parametrize(("view", "page"), [("runs", "live"), ("groups", "configuration")])
 def test_enter_opens_the_row_whatever_is_ticked(
-    console: ConsoleProcess, window: OpenWindow, before: tuple[str, ...], view: str, page: str
+    console: ConsoleProcess, look: LookAt, before: tuple[str, ...], view: str, page: str
 ) -> None:
-    visit = window(console)
-    visit.open(f"/leaderboard?show={view}")
+    visit = look(console, f"/leaderboard?show={view}")
     focus_table(visit)
     press(visit, "ArrowDown", "Space")
     href = shown(visit).get_attribute("href")
@@ -73,9 +69,8 @@ def test_enter_opens_the_row_whatever_is_ticked(
     assert visit.troubles() == []
 
 
-def test_enter_at_once_after_space_opens_the_row(console: ConsoleProcess, window: OpenWindow) -> None:
-    visit = window(console)
-    visit.open("/leaderboard?show=runs")
+def test_enter_at_once_after_space_opens_the_row(console: ConsoleProcess, look: LookAt) -> None:
+    visit = look(console, "/leaderboard?show=runs")
     focus_table(visit)
     press(visit, "ArrowDown")
 
@@ -86,9 +81,8 @@ def test_enter_at_once_after_space_opens_the_row(console: ConsoleProcess, window
     assert visit.troubles() == []
 
 
-def test_enter_opens_its_row_and_not_one_ticked_a_moment_before(console: ConsoleProcess, window: OpenWindow) -> None:
-    visit = window(console)
-    visit.open("/leaderboard?show=runs")
+def test_enter_opens_its_row_and_not_one_ticked_a_moment_before(console: ConsoleProcess, look: LookAt) -> None:
+    visit = look(console, "/leaderboard?show=runs")
     focus_table(visit)
     press(visit, "ArrowDown", "Space")
     href = shown(visit).get_attribute("href") or ""
@@ -102,9 +96,8 @@ def test_enter_opens_its_row_and_not_one_ticked_a_moment_before(console: Console
 
 
 @pytest.mark.parametrize("key", ["Space", "Enter"])
-def test_a_row_of_history_opens_its_history(console: ConsoleProcess, window: OpenWindow, key: str) -> None:
-    visit = window(console)
-    visit.open("/history")
+def test_a_row_of_history_opens_its_history(console: ConsoleProcess, look: LookAt, key: str) -> None:
+    visit = look(console, "/history")
     focus_table(visit)
 
     visit.page.keyboard.press(key)
@@ -115,10 +108,9 @@ def test_a_row_of_history_opens_its_history(console: ConsoleProcess, window: Ope
 
 @pytest.mark.parametrize("key", ["Space", "Enter"])
 def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(
-    console: ConsoleProcess, window: OpenWindow, key: str
+    console: ConsoleProcess, look: LookAt, key: str
 ) -> None:
-    visit = window(console)
-    visit.open("/configuration?run=new-0")
+    visit = look(console, "/configuration?run=new-0")
     expect(visit.page).to_have_title(re.compile("^[▼▲] .+ – AISBench$"))
     focus_table(visit)
     visit.page.keyboard.press(key)
@@ -140,9 +132,8 @@ def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(
         ("/history", "history"),
     ],
 )
-def test_a_click_on_a_cell_opens_its_row(console: ConsoleProcess, window: OpenWindow, address: str, page: str) -> None:
-    visit = window(console)
-    visit.open(address)
+def test_a_click_on_a_cell_opens_its_row(console: ConsoleProcess, look: LookAt, address: str, page: str) -> None:
+    visit = look(console, address)
 
     click_cell(visit, row=1)
 
@@ -150,11 +141,8 @@ def test_a_click_on_a_cell_opens_its_row(console: ConsoleProcess, window: OpenWi
     assert visit.troubles() == []
 
 
-def test_heads_boxes_double_clicks_and_the_space_below_open_nothing(
-    console: ConsoleProcess, window: OpenWindow
-) -> None:
-    visit = window(console)
-    visit.open("/leaderboard?show=groups")
+def test_heads_boxes_double_clicks_and_the_space_below_open_nothing(console: ConsoleProcess, look: LookAt) -> None:
+    visit = look(console, "/leaderboard?show=groups")
     click_cell(visit, row=-1)  # sorts
     visit.rest()
     visit.tick(1)

@@ -10,7 +10,7 @@ from aisbench_core.model import ServerResult
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.test_looks import PEOPLE, assert_looks_right
+from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
 from tests.browser.visit import OpenWindow, Visit
 from tests.console.test_servers import alone
 
@@ -63,12 +63,12 @@ def test_packages_are_picked_or_typed_and_levels_named_and_all_of_it_is_in_the_d
         expect(text).to_contain_text(line)
 
 
-@pytest.mark.parametrize("person", PEOPLE)
-def test_the_form_and_the_servers_look_right(bench: ConsoleProcess, window: OpenWindow, person: str) -> None:
+@pytest.mark.parametrize(("name", "person"), in_turns(["software"]))
+def test_the_form_and_the_servers_look_right(bench: ConsoleProcess, window: OpenWindow, name: str, person: str) -> None:
     who: dict[str, Any] = PEOPLE[person]
     visit = window(bench, **who)
     opened(visit, TITLES[person])
-    assert_looks_right(visit, f"software-{person}")
+    assert_looks_right(visit, f"{name}-{person}")
 
-    visit.open("/live?run=alone-1")
+    visit.go_to("/live?run=alone-1")
     assert_looks_right(visit, f"servers-{person}")

@@ -22,13 +22,18 @@ QUIET = (
     '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
 )
 
-ASKED = "() => new Promise(done => setTimeout(() => requestIdleCallback(() => done(true), {timeout: 5000}), 100))"
-"""Over when the page has asked its server for what was done last: it lets a moment pass before it does."""
+ASKED = """() => new Promise(done => setTimeout(() =>
+    requestAnimationFrame(() => scheduler.postTask(() => done(true), {priority: 'background'})), 100))"""
+"""Over when the page has asked its server for what was done last: it lets a moment pass before it does. Whatever else
+waits for its turn goes before a task in the background; for an idle period some pages have to wait seconds."""
 
-COPIED = ASKED.replace("100", "300")
+COPIED = ASKED.replace("100)", "300)")
 """Over when a table's copy for screen readers says what the table shows: it follows 200 ms behind."""
 
+GO_TO = "path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')) }"
+
 OpenWindow = Callable[..., "Visit"]
+LookAt = Callable[..., "Visit"]
 
 
 class Visit:
@@ -58,6 +63,18 @@ class Visit:
         self.settle()
         return answer.headers
 
+    def go_to(self, path: str) -> None:
+        """Show another address in the same session, as Back and Forward do: nothing is loaded again."""
+        self.page.evaluate(GO_TO, path)
+        self.settle()
+
+    def close_dialog(self) -> None:
+        """Leave the dialog that stands open, if one does."""
+        dialog = self.page.get_by_role("dialog")
+        if dialog.count():
+            self.page.keyboard.press("Escape")
+            expect(dialog).to_have_count(0)
+
     def launch_draft(self) -> str:
         """Launch what New run shows; the run's id."""
         self.open("/configure")
@@ -67,6 +84,11 @@ class Visit:
         found = re.search(r"run=([^&]+)", self.page.url)
         assert found
         return found[1]
+
+    @property
+    def console_url(self) -> str:
+        """Where the console is."""
+        return self._base
 
     def url(self, path: str) -> str:
         """An address of the console."""
@@ -180,6 +202,12 @@ class Visit:
     def widen(self, width: int) -> None:
         """Give the window another width."""
         self.page.set_viewport_size({"width": width, "height": HEIGHT})
+        self.rest()
+
+    def switch_colours(self) -> None:
+        """Dark where the page was light, light where it was dark."""
+        is_dark = self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        self.page.emulate_media(color_scheme="light" if is_dark else "dark")
         self.rest()
 
     @property

@@ -29,33 +29,36 @@ class Person:
 
 class Windows:
     """Lends windows. One that comes back forgets what it saw and is lent again: a new one would first have to fetch
-    and compile all that Streamlit sends, which takes longer than most tests."""
+    and compile all that Streamlit sends, which takes longer than most tests.
+
+    Whoever looks wants no moving pictures: what Streamlit animates while a page loads would take half of the time."""
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
-        self._idle: defaultdict[Person, list[Page]] = defaultdict(list)
+        self._idle: defaultdict[str, list[Page]] = defaultdict(list)
 
     def lend(self, person: Person) -> Page:
         """An empty window for that person."""
-        return self._idle[person].pop() if self._idle[person] else self._new(person)
+        idle = self._idle[person.locale]
+        return suited(idle.pop() if idle else self._new(person.locale), person)
 
-    def take_back(self, page: Page, person: Person) -> None:
-        """Leave what is shown, forget it, and keep the window for the next one."""
+    def take_back(self, page: Page, locale: str) -> None:
+        """Leave what is shown, forget it, and keep the window for the next one of that language."""
         page.evaluate(FORGET)
         page.context.clear_cookies()
         page.goto("about:blank")
-        page.set_viewport_size({"width": person.width, "height": HEIGHT})
-        self._idle[person].append(page)
+        self._idle[locale].append(page)
 
-    def _new(self, person: Person) -> Page:
-        context = self.browser.new_context(
-            viewport={"width": person.width, "height": HEIGHT},
-            color_scheme="dark" if person.dark else "light",
-            locale=person.locale,
-            timezone_id="Asia/Shanghai",
-            accept_downloads=True,
-        )
+    def _new(self, locale: str) -> Page:
+        context = self.browser.new_context(locale=locale, timezone_id="Asia/Shanghai", accept_downloads=True)
         context.set_default_timeout(WAIT_MS)
         context.set_default_navigation_timeout(WAIT_MS)
         context.add_init_script(path=IN_WINDOW)
         return context.new_page()
+
+
+def suited(page: Page, person: Person) -> Page:
+    """The window as wide and as dark as that person has it."""
+    page.set_viewport_size({"width": person.width, "height": HEIGHT})
+    page.emulate_media(color_scheme="dark" if person.dark else "light", reduced_motion="reduce")
+    return page

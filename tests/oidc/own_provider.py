@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
@@ -35,7 +36,8 @@ class OwnProvider:
         self.nonce = ""
         self.requests: list[dict[str, list[str]]] = []
         self.passwords: list[str] = []
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        serve = partial(self._server.serve_forever, poll_interval=0.05)  # `stop` waits for so long
+        threading.Thread(target=serve, daemon=True).start()
 
     def stop(self) -> None:
         """Be down."""
