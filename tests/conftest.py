@@ -45,12 +45,15 @@ def _use_memory() -> None:
 
 
 def _free_memory() -> int:
+    """Bytes that the machine has free, or a container's limit where that is less: files in memory count against it."""
     [line] = [each for each in Path("/proc/meminfo").read_text("ascii").splitlines() if "MemAvailable" in each]
-    return int(line.split()[1]) * 1024
+    limits = [file.read_text("ascii").strip() for file in _LIMITS if file.is_file()]
+    return min(int(line.split()[1]) * 1024, *(int(limit) for limit in limits if limit.isdigit()), sys.maxsize)
 
 
 _MEMORY = Path("/dev/shm")  # noqa: S108  # pytest makes private folders there
 _MEMORY_BYTES = 6 * 1024**3
+_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))  # cgroups 2 and 1
 _HOME = tempfile.mkdtemp(prefix="aisbench-tests-home-")
 _clean_environment()
 _use_memory()
