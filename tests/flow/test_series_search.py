@@ -27,7 +27,10 @@ KILLS = 8
 
 @pytest.fixture
 def real_shell(real_sandbox: SandboxProcess, tmp_path: Path) -> CommandLine:
-    return CommandLine(tmp_path / "data", real_sandbox)
+    """Its jobs take seconds, so that it need not ask for them as often as for those of a script."""
+    shell = CommandLine(tmp_path / "data", real_sandbox)
+    shell.environment |= {"AISBENCH_POLL_SECONDS": "0.3", "AISBENCH_TICK_SECONDS": "0.1"}
+    return shell
 
 
 @pytest.mark.slow
