@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-torch test-frameworks check bench reliability fonts screenshots format lock clean
+.PHONY: help run test test-all test-torch test-frameworks check bench reliability planted-faults fonts screenshots format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -57,6 +57,12 @@ reliability: $(INSTALLED_TEST) browser postgres hosts ## attack the product for 
 	@$(BIN)/python -m tests.reliability.outcomes
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/reliability
 
+# The tests run once under coverage, unless they have been: remove .reach after they changed.
+planted-faults: $(INSTALLED_TEST) pdf browser postgres servers oidc ## plant faults one after another, and say which the tests of make test find
+	@$(LOCKED) --requirement requirements/coverage.lock
+	@test -f .reach/data || $(BIN)/python -m tests.planted_faults.reach
+	@$(BIN)/python -m tests.planted_faults
+
 fonts: $(INSTALLED_TEST) ## make the report's fonts anew, after new words brought new letters
 	@$(LOCKED) --requirement requirements/fonts.lock
 	@$(BIN)/python -m tests.report_fonts
@@ -79,13 +85,14 @@ lock: ## write requirements/*.lock anew, after a change of constraints.txt or py
 	compile mlflow tests/bench/mlflow.txt; \
 	compile oidc tests/oidc/provider_mock.txt; \
 	compile fonts requirements/fonts.in; \
+	compile coverage requirements/coverage.in; \
 	for name in run:--extra=pdf,search test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
 		compile $${name%%:*} --constraint constraints.txt $$listed $$(echo $${name#*:} | sed 's/,/ --extra=/g') pyproject.toml; \
 		listed="$$listed $$(sed -n 's/^\([^ =]*\)==[^;]*$$/--no-emit-package=\1/p' requirements/$${name%%:*}.lock | tr '\n' ' ')"; \
 	done
 
 clean: ## remove what set-up made; data/ stays
-	rm -rf .venv .bench .oidc build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .bench .oidc .reach build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: browser
 browser:
