@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, expect
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import LookAt, Visit
+from tests.browser.visit import LookAt, OpenWindow, Visit
 
 RUNS = "Leaderboard runs"
 
@@ -132,8 +132,9 @@ def test_a_run_of_a_configuration_and_of_its_history_opens_by_keyboard(
         ("/history", "history"),
     ],
 )
-def test_a_click_on_a_cell_opens_its_row(console: ConsoleProcess, look: LookAt, address: str, page: str) -> None:
-    visit = look(console, address)
+def test_a_click_on_a_cell_opens_its_row(console: ConsoleProcess, window: OpenWindow, address: str, page: str) -> None:
+    visit = window(console)
+    visit.open(address)
 
     click_cell(visit, row=1)
 
