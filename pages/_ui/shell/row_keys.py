@@ -17,6 +17,7 @@ from pages._ui.shell.tables import Width, columns, height_of
 TICKS, OPENS = "ticks", "opens"  # what the keys of containers begin with: rows are ticked; are ticked and opened
 HEAD, BOXES = 35, 34  # pixels: the heads of columns, which sort, and the column of boxes, which tick
 DOUBLE_CLICK_MS = 350
+TICK_WAIT_MS = 3000  # how long Enter waits for the link of a row that was ticked just before
 LINKS = "open-ticked"  # the container with a link for each ticked row
 
 # The table is a canvas, and sorting it is the browser's: only the table knows which row has the focus. So Enter ticks
@@ -40,13 +41,13 @@ SCRIPT = """<script>
     setTimeout(open, 100, grid, before, tries - 1);
   }};
   // Rows ticked a moment before have no links yet: Enter would take the first link that comes for the one of its row.
-  let spaced;
-  const openSoon = (grid, tries) => {{
-    const now = links();
-    const waits = spaced && !missing(spaced, now) && !missing(now, spaced);
-    if (waits && grid.isConnected && tries) return setTimeout(openSoon, 50, grid, tries - 1);
-    spaced = undefined;
+  let spaced = {{links: links(), until: 0}};
+  const openSoon = grid => {{
     if (!grid.isConnected) return;
+    const now = links();
+    const waits = performance.now() < spaced.until && !missing(spaced.links, now) && !missing(now, spaced.links);
+    if (waits) return setTimeout(openSoon, 50, grid);
+    spaced.until = 0;
     tick(grid);
     open(grid, now, 100);
   }};
@@ -58,8 +59,8 @@ SCRIPT = """<script>
     event.stopPropagation();
     event.preventDefault();
     if (event.repeat) return;
-    if (opens) return openSoon(event.target, 60);
-    spaced = links();
+    if (opens) return openSoon(event.target);
+    spaced = {{links: links(), until: performance.now() + {tick_wait}}};
     tick(event.target);
   }}, true);
   let clicked, pressed;
@@ -81,7 +82,7 @@ SCRIPT = """<script>
       if (!canvas.isConnected) return;
       const before = links();
       tick(canvas);
-      open(canvas, before, 20);
+      open(canvas, before, 100);
     }}, {double_click});
   }}, true);
 }})();
@@ -91,7 +92,7 @@ SCRIPT = """<script>
 def install_row_keys() -> None:
     """Once in the browser: it serves the tables of all pages that are shown later."""
     names = {"links": LINKS, "ticks": TICKS, "opens": OPENS}
-    pixels = {"head": HEAD, "boxes": BOXES, "double_click": DOUBLE_CLICK_MS}
+    pixels = {"head": HEAD, "boxes": BOXES, "double_click": DOUBLE_CLICK_MS, "tick_wait": TICK_WAIT_MS}
     st.html(SCRIPT.format(**names, **pixels), unsafe_allow_javascript=True)
 
 
