@@ -38,7 +38,7 @@ def test_an_uploaded_package_becomes_a_workload_and_a_draft_of_it(open_page: Ope
 
     assert not app.exception
     assert facts(app)["Framework version"] == "r1.8"
-    assert facts(app)["Code"].startswith("3 files")
+    assert facts(app)["Code"].startswith("Files: 3, ")
     app.button(key="import-make").click().run()
 
     assert own(data_dir) == [WORKLOAD]
