@@ -234,9 +234,8 @@ def test_a_change_in_another_tab_is_said_and_shown_on_request(used: ConsoleProce
 
 @pytest.mark.parametrize(("field", "label"), FOLDED)
 def test_a_finding_leads_to_its_field_even_in_a_folded_group(
-    used: ConsoleProcess, same_visit: Visit, field: str, label: str
+    used: ConsoleProcess, visit: Visit, field: str, label: str
 ) -> None:
-    visit = same_visit
     Ledger(used.data_dir / "ledger.sqlite3").save_draft("jump", f"workload: quickstart_digits\n{field}\n", a.T0)
     visit.open("/configure?draft=jump")
 

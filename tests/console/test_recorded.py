@@ -116,7 +116,7 @@ def test_what_a_check_says_is_translated(open_page: OpenPage, imported: Path) ->
     app = open_page("live", run=OLD, lang="zh")
 
     assert "要求：有每张卡的吞吐量 · 实际：无 (导入的结果只有总和)" in texts(app)
-    assert "处理办法：在日志中找到没有有效数值的 rank" in texts(app)
+    assert "处理办法：重新导入，并提供缺少或有误的内容" in texts(app)
     assert "规则集：AISBench Console 自带规则 (aisbench/1) · 组别：未填写（按开放组处理）" in texts(app)
 
 
