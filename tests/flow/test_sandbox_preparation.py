@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,15 +124,22 @@ def test_a_failing_pre_start_program_fails_the_job_with_its_code(client: Trainin
     assert "never" not in client.log(job.metadata.id)
 
 
-def test_pips_settings_of_this_machine_serve_that_step_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "wheels").mkdir()
-    (tmp_path / "wheels" / WHEEL).write_bytes(tiny_wheel())
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """A folder that a container may see: it has a /dev/shm of its own, where `tmp_path` may be."""
+    with tempfile.TemporaryDirectory(prefix="aisbench-wheels-") as folder:
+        yield Path(folder)
+
+
+def test_pips_settings_of_this_machine_serve_that_step_only(on_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (on_disk / "wheels").mkdir()
+    (on_disk / "wheels" / WHEEL).write_bytes(tiny_wheel())
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", (tmp_path / "wheels").as_uri())
+    monkeypatch.setenv("PIP_FIND_LINKS", (on_disk / "wheels").as_uri())
     monkeypatch.setenv("PIP_INDEX_URL", "http://name:secret@127.0.0.1:9/packages/")
-    monkeypatch.setenv("PIP_TARGET", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("PIP_TARGET", str(on_disk / "elsewhere"))
     # The wheels lie beside the data, which every container shows where it is.
-    sandbox = SandboxProcess.start(tmp_path, "subprocess")
+    sandbox = SandboxProcess.start(on_disk, "subprocess")
     client = TrainingClient(sandbox)
     client.put("code/pip-requirements.txt", "tinypackage==1.0\n")
     client.put("code/train.py", "import os, tinypackage\nfor item in os.environ.items():\n    print('has', *item)\n")
@@ -144,7 +152,7 @@ def test_pips_settings_of_this_machine_serve_that_step_only(tmp_path: Path, monk
     assert "has MA_PIP_URL http://127.0.0.1:9/packages/" in log
     assert "has PIP_" not in log
     assert "secret" not in log
-    assert not (tmp_path / "elsewhere").exists()
+    assert not (on_disk / "elsewhere").exists()
 
 
 WATCH = """

@@ -63,6 +63,26 @@ def test_many_runs_are_copied_some_at_a_time_and_each_of_them_whole(
     assert source.leaderboard(BOARD) == target.leaderboard(BOARD)
 
 
+def test_runs_that_are_forgotten_while_others_are_copied_stop_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FileStore, "runs_per_copy", 2)
+    source, target = Warehouse(tmp_path / "source.duckdb"), Warehouse(tmp_path / "target.duckdb")
+    records = [a.record(f"run-{number}") for number in range(8)]
+    source.rebuild(records)
+
+    def forget(done: int, _of: int) -> None:
+        if done == 2:
+            source.rebuild(records[:2])
+
+    source.move_to(target, forget)
+
+    ids = [record.run.run_id for record in records]
+    copied = target.recorded(ids)
+    assert {"run-0", "run-1"} <= copied <= {"run-0", "run-1", "run-2", "run-3"}  # two are read while two are written
+    assert target.check([each for each in records if each.run.run_id in copied]).damages == ()
+
+
 @pytest.mark.postgres
 def test_there_and_back_again_is_the_same(team: TeamWarehouse, tmp_path: Path) -> None:
     first, last = Warehouse(tmp_path / "first.duckdb"), Warehouse(tmp_path / "last.duckdb")

@@ -226,6 +226,8 @@ def mark_due_by_id(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
 def mark_due(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
     """Note that the groups of these runs, given as cells, are due; add rows for new groups."""
     groups = {run["group_id"]: run for run in runs}
+    if not groups:  # all that were to be copied have been forgotten meanwhile
+        return
     cur.execute("insert into standings_due select unnest(?::BIGINT[])", [list(groups)])
     condition, parameters = among("group_id", [*groups])
     for (group,) in cur.execute(f"select group_id from standings where {condition}", parameters).fetchall():
