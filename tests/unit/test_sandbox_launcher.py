@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,6 +25,13 @@ from aisbench_sandbox.engine.node.processes import Process
 
 Start = Callable[..., Process]
 PYTHON = (sys.executable, "-I", "-S", "-c")
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder on disk: a container has a /dev/shm of its own, where pytest's folders may be."""
+    with TemporaryDirectory(prefix="aisbench-launcher-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(params=list(Containers))
