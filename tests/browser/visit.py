@@ -14,6 +14,9 @@ from tests.browser.console_process import ConsoleProcess
 from tests.browser.windows import HEIGHT
 
 PICTURES = Path(__file__).parent / "screenshots"
+TRIES = 5
+"""How often a window is sent to another page."""
+
 LISTS, LIST_MS = 8, 8_000
 """How often a list is opened, and how long its option is looked for."""
 
@@ -64,9 +67,17 @@ class Visit:
         return answer.headers
 
     def go_to(self, path: str) -> None:
-        """Show another address in the same session, as Back and Forward do: nothing is loaded again."""
-        self.page.evaluate(GO_TO, path)
-        self.settle()
+        """Show another address in the same session, as Back and Forward do: nothing is loaded again.
+
+        Streamlit joins what it is asked while a script runs, and takes the page of the last request. A timer of the page
+        that is left may send one before the browser knows of the next page, and the old page stays: it is asked again."""
+        left = urlsplit(self.page.url).path
+        for _ in range(TRIES):
+            self.page.evaluate(GO_TO, path)
+            self.settle()
+            if urlsplit(self.page.url).path != left or left == urlsplit(path).path:
+                return
+        raise AssertionError(f"{left} stays in the window instead of {path}")
 
     def close_dialog(self) -> None:
         """Leave the dialog that stands open, if one does."""
@@ -74,6 +85,7 @@ class Visit:
         if dialog.count():
             self.page.keyboard.press("Escape")
             expect(dialog).to_have_count(0)
+            self.rest()  # the page is asked to draw itself without it
 
     def launch_draft(self) -> str:
         """Launch what New run shows; the run's id."""
