@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-torch test-frameworks check bench reliability planted-faults fonts screenshots format lock clean
+.PHONY: help run test test-all test-torch test-frameworks check bench reliability planted-faults fonts screenshots docs format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -69,6 +69,9 @@ fonts: $(INSTALLED_TEST) ## make the report's fonts anew, after new words brough
 
 screenshots: $(INSTALLED_TEST) browser ## take the README's pictures anew
 	@SCREENSHOTS_TO=docs/images $(BIN)/python -m pytest -q tests/browser/test_story.py tests/browser/test_demo.py -k follows
+
+docs: $(INSTALLED_TEST) ## write the documents that are made from the code, and a list of all modules
+	@$(BIN)/python -m tests.documents
 
 format: $(INSTALLED_TEST) ## bring all files into the common style
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .

@@ -1,6 +1,6 @@
 """Reads conformance.yaml, and writes it as the table of docs/sandbox.md.
 
-`python -m tests.contract.conformance` writes that table anew."""
+`make docs` writes that table anew."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -93,9 +93,9 @@ def table() -> str:
     return "\n".join(lines) + "\n"
 
 
-def page_with_table(page: str) -> str:
-    """The page with its table renewed."""
-    before, _, rest = page.partition(BEGIN)
+def document() -> str:
+    """docs/sandbox.md with its table as the file would write it."""
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     return f"{before}{BEGIN}{table()}{END}{rest.partition(END)[2]}"
 
 
@@ -136,7 +136,3 @@ def _lines(verb: str, rows: Sequence[Row]) -> Iterator[str]:
                 merged.setdefault(row.note, []).extend(f"`{pattern}`" for pattern in row.patterns)
         for note, patterns in merged.items():
             yield f"| {verb} | {', '.join(patterns)} | {_WORDS[status]} | {note} |"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page_with_table(PAGE.read_text("utf-8")), "utf-8")

@@ -75,9 +75,7 @@ def _cell(role: Role, permission: Permission) -> str:
 
 
 def test_the_page_lists_what_every_role_may_change() -> None:
-    rewrite = "from tests.unit.test_access import *; DOCUMENT.write_text(document(), 'utf-8')"
-
-    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+    assert DOCUMENT.read_text("utf-8") == document(), "to write it anew: make docs"
 
 
 # --- every method is guarded ------------------------------------------------------------------------------

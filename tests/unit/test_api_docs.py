@@ -67,9 +67,7 @@ def _when(kind: type[AisbenchError]) -> str:
 
 
 def test_the_page_lists_every_endpoint_and_error() -> None:
-    rewrite = "from tests.unit.test_api_docs import *; DOCUMENT.write_text(document(), 'utf-8')"
-
-    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+    assert DOCUMENT.read_text("utf-8") == document(), "to write it anew: make docs"
 
 
 def test_the_routes_are_the_endpoints_and_the_open_paths() -> None:

@@ -49,9 +49,7 @@ def _correction(rule: CauseRule) -> str:
 
 
 def test_the_page_lists_every_rule() -> None:
-    rewrite = "from tests.unit.test_diagnosis_docs import *; DOCUMENT.write_text(document(), 'utf-8')"
-
-    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+    assert DOCUMENT.read_text("utf-8") == document(), "to write it anew: make docs"
 
 
 def test_a_rule_stands_in_one_file_only() -> None:

@@ -131,9 +131,7 @@ def _range(limits: Mapping[str, float]) -> str:
 
 
 def test_the_page_lists_every_setting_and_every_key_of_a_profile() -> None:
-    rewrite = "from tests.unit.test_docs import *; SETTINGS.write_text(document(), 'utf-8')"
-
-    assert SETTINGS.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+    assert SETTINGS.read_text("utf-8") == document(), "to write it anew: make docs"
 
 
 @pytest.mark.parametrize("model", [Settings, Profile])

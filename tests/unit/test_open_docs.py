@@ -34,9 +34,7 @@ def _row(column: ViewColumn) -> str:
 
 
 def test_the_page_lists_every_column_of_every_view_with_its_unit() -> None:
-    rewrite = "from tests.unit.test_open_docs import *; DOCUMENT.write_text(document(), 'utf-8')"
-
-    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+    assert DOCUMENT.read_text("utf-8") == document(), "to write it anew: make docs"
 
 
 def test_every_view_tells_the_kind_of_its_rows() -> None:

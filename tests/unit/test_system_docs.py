@@ -39,9 +39,7 @@ def _rules() -> Iterator[str]:
 
 
 def test_the_page_lists_every_field_and_every_finding() -> None:
-    rewrite = "from tests.unit.test_system_docs import *; DOCUMENT.write_text(document(), 'utf-8')"
-
-    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+    assert DOCUMENT.read_text("utf-8") == document(), "to write it anew: make docs"
 
 
 def test_the_page_names_what_is_not_kept_for_others_and_the_limit() -> None:

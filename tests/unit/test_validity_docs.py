@@ -46,9 +46,7 @@ def _settings(rule: ValidityRule) -> str:
 
 
 def test_the_page_lists_every_ruleset_and_every_rule() -> None:
-    rewrite = "from tests.unit.test_validity_docs import *; DOCUMENT.write_text(document(), 'utf-8')"
-
-    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+    assert DOCUMENT.read_text("utf-8") == document(), "to write it anew: make docs"
 
 
 def test_every_rule_that_a_ruleset_can_name_is_carried_out() -> None:
