@@ -69,8 +69,9 @@ class Visit:
     def go_to(self, path: str) -> None:
         """Show another address in the same session, as Back and Forward do: nothing is loaded again.
 
-        Streamlit joins what it is asked while a script runs, and takes the page of the last request. A timer of the page
-        that is left may send one before the browser knows of the next page, and the old page stays: it is asked again."""
+        Streamlit joins what it is asked while a script runs, and takes the page of the last request. A timer of the
+        page that is left may send one before the browser knows of the next page, and the old page stays: it is asked
+        again."""
         left = urlsplit(self.page.url).path
         for _ in range(TRIES):
             self.page.evaluate(GO_TO, path)
