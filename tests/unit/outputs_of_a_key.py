@@ -25,7 +25,7 @@ from pages._ui.leaderboard.rows import median_cells
 from pages._ui.shell.words import Language, set_language
 from tests import records as a
 from tests.stored_schemas import unpack_file
-from tests.unit import test_export_docs, test_open_docs
+from tests.unit import test_column_docs
 
 VALUE = 250.0
 HERE = BoardQuery("cn-north-9", sort="cpu_power_w")
@@ -95,11 +95,7 @@ def _mlflow(warehouse: Warehouse, file: Path) -> float:
 
 def _documents() -> list[str]:
     """The pages that would name the key."""
-    pages = {
-        "export.md": test_export_docs.document(),
-        "open.md": test_open_docs.document(),
-        "warehouse.md": test_export_docs.dictionary(),
-    }
+    pages = {"columns.md": test_column_docs.document()}
     return [name for name, text in pages.items() if "cpu_power" in text]
 
 

@@ -91,7 +91,7 @@ def test_a_new_key_is_on_the_pages_in_both_languages(found: dict[str, object]) -
 
 
 def test_a_new_key_is_in_the_documents(found: dict[str, object]) -> None:
-    assert found["documents"] == ["export.md", "open.md", "warehouse.md"]
+    assert found["documents"] == ["columns.md"]
 
 
 def test_a_warehouse_of_before_gets_the_column(found: dict[str, object]) -> None:

@@ -63,7 +63,7 @@ IDENTITY = (
         in_view=False, exported=Exported("identity",
             sql="list_extract($basis_texts::VARCHAR[], list_position($basis_ids::VARCHAR[], ruleset_id))")),
     Column("report_id", TEXT,
-        "number of the report: the same in every file and every [report](#the-report) about the same runs with the "
+        "number of the report: the same in every file and every report about the same runs with the "
         "same validity", in_view=False, exported=Exported("identity", sql="$report_id", wording=OURS)),
     Column("series_id", TEXT, "series of the run", stored=run(2), view_sql="nullif(series_id, '')",
         exported=Exported("identity"), mlflow=TAG),

@@ -39,8 +39,7 @@ GROUPS = {
         basis_column("ruleset_ids"),
         word(
             "report_id",
-            "number of the report: the same in every file and every [report](#the-report) about the same runs with the "
-            "same validity",
+            "number of the report: the same in every file and every report about the same runs with the same validity",
             "$report_id",
         ),
         text("series_id", "the [series](series.md); empty for runs outside of series"),
