@@ -275,6 +275,7 @@ class Profile(Frozen):
     credentials_file: Annotated[str, Field(description="a file with access_key and secret_key, mode 0600")] = ""
     rehearsal: Annotated[bool, Field(description="results are rehearsals, not measurements")] = False
     caution: Annotated[str, Field(description="a warning for Health and the doctor, written by the sandbox")] = ""
+    caution_zh: Annotated[str, Field(description="the same warning for Chinese pages")] = ""
     currency: Annotated[str, Field(description="currency of the prices")] = "CNY"
     price_per_node_hour: Annotated[
         dict[str, Annotated[float, Field(ge=0)]],

@@ -80,7 +80,7 @@ class Region:
         protected: Protected = NOTHING,
     ) -> None:
         self.location = location
-        self._caution = ""
+        self._caution = self._caution_in_chinese = ""
         self.keys = _keys(location.data / "credentials.yaml")
         self._admin = Admin()
         self._objects = Objects(location.data / "obs")
@@ -138,6 +138,7 @@ class Region:
             "bucket": BUCKET,
             "rehearsal": True,
             "caution": self._caution,
+            "caution_zh": self._caution_in_chinese,
             "flavor": FLAVOR,
             "credentials_file": str(self.location.data / "credentials.yaml"),
         }
@@ -174,7 +175,7 @@ class Region:
             return ScriptedEngine(self._jobs, self._objects, self._capacity)
         data = self.location.data
         isolated = isolation(containers, data, visibility(*for_pip_at(os.environ), hidden=[data, *protected.hidden]))
-        self._caution = isolated.caution
+        self._caution, self._caution_in_chinese = isolated.caution, isolated.caution_in_chinese
         ((access_key, secret_key),) = self.keys.items()
         site = Site(
             access_key,

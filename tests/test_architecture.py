@@ -82,7 +82,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.specfile",
         "aisbench_core.upstream.configs.contents",
         "aisbench_core.authoring.workloads",
-        *("aisbench_core.chinese", "aisbench_core.cleaning.plans", "aisbench_core.diagnosing.cause"),
+        *("aisbench_core.cleaning.plans", "aisbench_core.diagnosing.cause"),
         *("aisbench_core.documents", "aisbench_core.errors"),
         *("aisbench_core.health", "aisbench_core.liveness"),
         "aisbench_core.importing.readers.results",
@@ -309,7 +309,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/report": (
-        *("aisbench_core.chinese", "aisbench_core.report", "aisbench_core.statistics", "aisbench_core.warehouse"),
+        *("aisbench_core.report", "aisbench_core.statistics", "aisbench_core.warehouse"),
         *BELOW,
     ),
     "aisbench_core/warehouse": (
@@ -348,7 +348,6 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/model": ("aisbench_core.model", "aisbench_core.value_errors"),
     "aisbench_core/errors.py": (),
     "aisbench_core/messages": (),
-    "aisbench_core/chinese.py": (),
     "aisbench_core/__init__.py": (
         *("aisbench_core.client", "aisbench_core.storage", "aisbench_core.warehouse.open"),
         *("aisbench_core.warehouse.store.reading", *BELOW),

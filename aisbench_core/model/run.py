@@ -146,11 +146,6 @@ class Run:
         return error if isinstance(error, str) else self.detail
 
     @property
-    def detail_is_quoted(self) -> bool:
-        """Whether the detail is the cloud's message about the job."""
-        return self.state in (RunState.QUEUED, RunState.RUNNING) and not self.is_retrying
-
-    @property
     def is_stopped_early(self) -> bool:
         """Whether the search of its series stopped it: its detail has the reason."""
         return self.state is RunState.STOPPED and _has_value(self.detail, SEARCH_REASON)

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from aisbench_core import messages
-from aisbench_core.chinese import in_chinese
-from aisbench_core.messages import Message, label_in_chinese
+from aisbench_core.messages import in_chinese, label_in_chinese
 from aisbench_core.model import FIELDS
 from aisbench_core.model.columns import by_exported
 
@@ -126,7 +124,7 @@ def field_label(name: str) -> tuple[str, str]:
 
 def sentence(text: str) -> tuple[str, str]:
     """What the core says, such as what a check found; the words of others are the same in both."""
-    return text, messages.in_chinese(text) if isinstance(text, Message) else in_chinese(text)
+    return text, in_chinese(text)
 
 
 def plain(key: str, language: str) -> str:

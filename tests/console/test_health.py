@@ -59,7 +59,7 @@ def test_what_a_region_warns_of_stands_there(open_page: OpenPage, data_dir: Path
         "jobs of this sandbox can read your files, keys among them: they run as your own user, without containers (x)"
     )
     with (data_dir / "sandbox" / "profile.yaml").open("a") as profile:
-        profile.write(f'\ncaution: "{caution}"\n')
+        profile.write(f'\ncaution: "{caution}"\ncaution_zh: "此沙箱的作业可以读取您的文件"\n')
 
     app = open_page("health", lang=language)
 

@@ -4,14 +4,13 @@ import ast
 import re
 import string
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.access.audit_entry import ActOutcome
 from aisbench_core.diagnosing.cause import Confidence
-from aisbench_core.messages import labels_in_chinese
+from aisbench_core.messages import Message, labels_in_chinese
 from aisbench_core.model import (
     FIELDS,
     GROUPS,
@@ -57,7 +56,6 @@ from pages._ui.search import SOURCES
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, Words, catalogue, first_language
 from pages._ui.spending.choice import FILTERS as SPENDING_FILTERS
-from tests import records as a
 
 PAGES = Path(__file__).parents[2] / "pages"
 BOLD = re.compile(r"\*\*.*?(.)\*\*(?=(.?))")
@@ -234,8 +232,7 @@ def test_the_first_language_is_the_browsers_or_the_settings(
 
 
 def test_what_a_cloud_says_of_a_job_is_no_sentence_of_ours() -> None:
-    run = replace(a.run("run-1"), state=RunState.RUNNING, detail="the job ended as Failed")
-    t = Words(Language.ZH)
+    said = "the job ended as {phase}"
 
-    assert t.detail(run) == run.detail
-    assert t.detail(replace(run, state=RunState.FAILED)) == "作业以 Failed 结束"
+    assert Words(Language.ZH).message(said.format(phase="Failed")) == "the job ended as Failed"
+    assert Words(Language.ZH).message(Message(said, phase="Failed")) == "作业以 Failed 结束"

@@ -24,7 +24,7 @@ def bench(sandbox: SandboxProcess, tmp_path: Path) -> Bench:
 
 def told(bench: Bench, run: Run) -> list[str]:
     """The run's timeline as a Chinese page shows it."""
-    return [CHINESE.event(event) for event in bench.core.ledger.events(run.run_id)]
+    return [in_chinese(event.message) for event in bench.core.ledger.events(run.run_id)]
 
 
 def recorded(bench: Bench, run: Run) -> tuple[Run, tuple[Event, ...]]:
@@ -40,11 +40,11 @@ def test_what_a_job_dies_of_is_told_in_its_own_words(bench: Bench, sandbox: Sand
     run = bench.follow(bench.launch())
 
     expected = f"作业以 Failed 结束；worker-0: {said}"
-    assert CHINESE.detail(run) == expected
+    assert in_chinese(run.detail) == expected
     assert told(bench, run)[-2:] == [f"开始收集结果：{expected}", f"失败：{expected}"]
     kept, events = recorded(bench, run)
-    assert CHINESE.detail(kept) == expected
-    assert f"开始收集结果：{expected}" in map(CHINESE.event, events)
+    assert in_chinese(kept.detail) == expected
+    assert f"开始收集结果：{expected}" in [in_chinese(event.message) for event in events]
 
 
 @pytest.mark.parametrize("name", ["all", "none", "running", "failed"])
@@ -55,7 +55,7 @@ def test_a_run_and_a_person_can_have_any_name(bench: Bench, sandbox: SandboxProc
     bench.core.runs.stop(run.run_id, named(name))
     run = bench.follow(run)
 
-    assert CHINESE.detail(run) == f"由 {name} 停止"
+    assert in_chinese(run.detail) == f"由 {name} 停止"
     assert f"由 {name} 请求停止" in told(bench, run)
     assert told(bench, run)[-2:] == [f"开始收集结果：由 {name} 停止", "已停止"]
     launched = bench.core.ledger.events(run.run_id)[0]
@@ -75,7 +75,7 @@ def test_trouble_that_passes_and_who_follows_are_told_in_chinese(bench: Bench, s
 
     assert now.detail == f"retrying: {now.step_error}"
     assert isinstance(now.step_error, Message)
-    assert CHINESE.detail(now) == f"稍后重试：{in_chinese(now.step_error)}"
+    assert in_chinese(now.detail) == f"稍后重试：{in_chinese(now.step_error)}"
     assert "（进程 " in CHINESE.actor(follower, "follower")
     beat = bench.core.ledger.last_beat()
     assert beat is not None

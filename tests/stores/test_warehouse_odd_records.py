@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.chinese import in_chinese
+from aisbench_core.messages import in_chinese
 from aisbench_core.model import RankResult, RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, CheckLevel, Validity, Warehouse
 from aisbench_core.warehouse.exports import Export

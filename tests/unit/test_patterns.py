@@ -1,13 +1,11 @@
 """No text, whoever wrote it, makes a regular expression of ours slow: time grows with the text, not with its square."""
 
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from _pytest.mark.structures import ParameterSet
 
-from aisbench_core import chinese, strict_yaml
+from aisbench_core import strict_yaml
 from aisbench_core.diagnosing.rules import shipped_rules
 from aisbench_core.warehouse.store import lake_refusals
 from tests.pattern_attacks import UsedPattern, attacks, grows_too_fast, used_patterns
@@ -75,20 +73,3 @@ def test_the_time_of_every_pattern_of_the_code_base_grows_in_proportion_to_the_t
 )
 def test_what_is_slow_is_seen(pattern: str, method: str) -> None:
     assert weakness(UsedPattern("here", re.compile(pattern), method))
-
-
-def sentences() -> Iterator[ParameterSet]:
-    """Sentences with values. The list is closed, so `make test` asks every twentieth only."""
-    for number, english in enumerate(["", *sorted(english for english in chinese.catalogue() if "{" in english)]):
-        yield pytest.param(english, marks=pytest.mark.exhaustive if number % 20 else ())
-
-
-@pytest.mark.parametrize("english", [*sentences()])
-def test_no_text_makes_chinese_pages_hang(english: str) -> None:
-    """Texts that almost fit a sentence, or fit it in many ways."""
-    parts = [part for part in chinese.PLACEHOLDER.split(english) if part]
-    for pump in (": ", "; ", " (", "none: ", "a (b); ", "line 1: ", *parts):
-        for said in (pump * chinese.MOST_LETTERS, english.replace("{}", pump * 11), f"{english}{pump * 11})"):
-            start = time.thread_time()
-            chinese.in_chinese(said[: chinese.MOST_LETTERS])
-            assert time.thread_time() - start < 2, said

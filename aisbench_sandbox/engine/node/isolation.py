@@ -37,6 +37,7 @@ class Isolation:
     visibility: Visibility
     without_containers: str = ""
     exposed: str = ""
+    exposed_in_chinese: str = ""
     user: JobUser | None = None
 
     @property
@@ -45,6 +46,11 @@ class Isolation:
         if not self.exposed:
             return ""
         return f"jobs of this sandbox can read your files, keys among them: {self.exposed}"
+
+    @property
+    def caution_in_chinese(self) -> str:
+        """The same warning for a Chinese page."""
+        return f"此沙箱的作业可以读取您的文件，包括密钥：{self.exposed_in_chinese}" if self.exposed else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +79,14 @@ def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation
         return Isolation(work, visibility)
     user = job_user()
     if user is None:
-        return Isolation(work, visibility, why, f"they run as your own user, without containers ({why})")
+        exposed = f"they run as your own user, without containers ({why})"
+        return Isolation(work, visibility, why, exposed, f"作业以您自己的用户身份运行，没有容器（{why}）")
     # The sandbox's folder is closed to others, because the keys and objects are in it.
     reachable = _reachable(data)
-    exposed = _why_user_is_not_enough(user, reachable, visibility)
-    if exposed:
-        return Isolation(work, visibility, why, f"they run as root, without containers ({why}); {exposed}")
+    reason = _why_user_is_not_enough(user, reachable, visibility)
+    if reason:
+        exposed = f"they run as root, without containers ({why}); {reason}"
+        return Isolation(work, visibility, why, exposed, f"作业以 root 身份运行，没有容器（{why}）；{reason}")
     return Isolation(reachable, visibility, why, user=user)
 
 

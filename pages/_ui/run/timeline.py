@@ -42,7 +42,7 @@ def _rows(now: RunSnapshot, seen: Sequence[Event], noted: Annotations) -> list[d
         {
             t("live.at"): when(event.at),
             t("live.after"): duration(elapsed),
-            t("live.what"): t.event(event),
+            t("live.what"): t.message(event.message),
             t("live.level"): t(f"level.{event.level}"),
             t("live.source"): t.actor(event.actor, event.source),
         }

@@ -83,7 +83,7 @@ def show_detail(run: Run) -> None:
     elif run.state is RunState.FAILED:
         st.error(plain(why_failed(run)) or t("state.failed"), icon=":material/cancel:")
     elif run.detail:
-        st.markdown(plain(t.detail(run)))
+        st.markdown(plain(t.message(run.detail)))
 
 
 def why_failed(run: Run) -> str:

@@ -180,7 +180,7 @@ def _show_events(matrix: Matrix) -> None:
     rows = [
         {
             t("live.at"): when(event.at),
-            t("live.what"): t.event(event),
+            t("live.what"): t.message(event.message),
             t("live.source"): t.actor(event.actor, event.source),
         }
         for event in matrix.events

@@ -71,9 +71,9 @@ def show_follower_health(health: Health) -> None:
 def show_cloud(health: Health, profile: str) -> None:
     """Each service of the region: whether it answers, and how fast or with which error; and the profile's warning."""
     st.header(t("health.cloud"))
-    caution = core().regions.profile(profile).caution
-    if caution:
-        st.warning(plain(t.message(caution)), icon=":material/lock_open:")
+    warned = core().regions.profile(profile)
+    if warned.caution:
+        st.warning(plain(t.pick(warned.caution, warned.caution_zh)), icon=":material/lock_open:")
     for service in health.services:
         facts = f"**{plain(service.name)}**" + (f" `{service.address}`" if service.address else "")
         if service.ok:

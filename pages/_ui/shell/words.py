@@ -10,10 +10,8 @@ from pathlib import Path
 import streamlit as st
 import yaml
 
-from aisbench_core import messages
-from aisbench_core.chinese import event_in_chinese, in_chinese
-from aisbench_core.messages import Message, label_in_chinese
-from aisbench_core.model import FIELDS, Event, Run
+from aisbench_core.messages import in_chinese, label_in_chinese
+from aisbench_core.model import FIELDS
 from aisbench_core.model.columns import COUNT, CURRENCY, FRACTION, Column
 from pages._ui.shell import widgets
 
@@ -80,20 +78,7 @@ class Words:
 
     def message(self, sentence: str) -> str:
         """A sentence of the core, such as an error; other people's text stays as it is."""
-        if self.language is Language.EN:
-            return sentence
-        return messages.in_chinese(sentence) if isinstance(sentence, Message) else in_chinese(sentence)
-
-    def event(self, event: Event) -> str:
-        """An event's message; the cloud's own words stay as they are."""
-        if self.language is Language.EN or isinstance(event.message, Message):
-            return self.message(event.message)
-        return event_in_chinese(event.message, event.source)
-
-    def detail(self, run: Run) -> str:
-        """A run's detail; the cloud's own words stay as they are."""
-        quoted = run.detail_is_quoted and not isinstance(run.detail, Message)
-        return run.detail if quoted else self.message(run.detail)
+        return sentence if self.language is Language.EN else in_chinese(sentence)
 
     def actor(self, actor: str, source: str) -> str:
         """Who caused an event: a person, a process, or a part of the system."""
