@@ -162,8 +162,6 @@ SpecFields = dict[str, Any]
 
 CHANNELS = ("inputs", "outputs")
 WITH_SUBFIELDS = (*CHANNELS, "environments", "parameters", "log_levels", "update")
-# Fields whose value on the command line is YAML; the others are plain text.
-AS_YAML = (*WITH_SUBFIELDS, "volumes", "auto_stop_hours", "stop_when_stalled_minutes", "environment_check")
 
 _source = click.argument("source", metavar="WORKLOAD|SPEC.yaml", type=SpecSource())
 _cards = click.option(
@@ -293,7 +291,15 @@ def _assign(fields: SpecFields, field: str, text: str, core: "Core") -> None:
     elif field == "code_dir" and text:
         fields[field] = absolute(text, Path.cwd())
     else:
-        fields[field] = _yaml(field, text) if field in AS_YAML else text
+        fields[field] = _yaml(field, text) if _is_yaml(field) else text
+
+
+def _is_yaml(field: str) -> bool:
+    """Whether the value of a field is YAML on the command line: a list, a mapping, or one that can be null."""
+    from aisbench_core.model import RunSpec
+
+    declared = RunSpec.model_fields.get(field)
+    return declared is not None and not isinstance(declared.default, str | bool | int) and not declared.is_required()
 
 
 def _with_subfield(fields: SpecFields, parent: str, name: str, text: str, core: "Core") -> Any:

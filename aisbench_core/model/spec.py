@@ -3,7 +3,7 @@
 import hashlib
 import json
 import operator
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -11,7 +11,16 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from aisbench_core.messages import Message
-from aisbench_core.model.spec_roles import COMPARED_ALONG, LABEL, LIMIT, OF_QUEUE, OF_RECOVERY, SpecField, SpecRole
+from aisbench_core.model.spec_roles import (
+    COMPARED_ALONG,
+    LABEL,
+    LIMIT,
+    OF_QUEUE,
+    OF_RECOVERY,
+    FormGroup,
+    SpecField,
+    SpecRole,
+)
 from aisbench_core.value_errors import refusal
 
 Clock = Callable[[], datetime]
@@ -160,76 +169,152 @@ class Update(Frozen):
 class RunSpec(Frozen):
     """All inputs of a run, stored with it.
 
-    Empty strings mean "not set": the workload's manifest, the profile or the cloud decides. A field decides speed
-    unless a SpecField says otherwise: fingerprints, rows, comparisons and documents follow from that.
+    Empty strings mean "not set": the workload's manifest, the profile or the cloud decides. A SpecField says what a
+    field means; form, drafts, fingerprints, rows, comparisons, reproductions, exports and documents follow from it.
     """
 
-    workload: Annotated[str, Field(min_length=1)]
-    framework_version: Annotated[str, COMPARED_ALONG] = ""
-    parameters: dict[str, Scalar] = {}
-    inputs: tuple[Channel, ...] = ()
-    outputs: Annotated[tuple[Channel, ...], SpecField(SpecRole.HARMLESS, "every run writes to a path of its own")] = ()
+    workload: Annotated[str, Field(min_length=1), SpecField(of_workload=True, upstream="", group=FormGroup.OWN)]
+    framework_version: Annotated[
+        str, SpecField(*COMPARED_ALONG, of_workload=True, upstream="", group=FormGroup.OWN)
+    ] = ""
+    parameters: Annotated[dict[str, Scalar], SpecField(of_workload=True, upstream="", group=FormGroup.OWN)] = {}
+    inputs: Annotated[tuple[Channel, ...], SpecField(of_workload=True, upstream="inputs", group=FormGroup.OWN)] = ()
+    outputs: Annotated[
+        tuple[Channel, ...],
+        SpecField(
+            SpecRole.HARMLESS,
+            "every run writes to a path of its own",
+            reproduced=True,  # how the job gets them
+            of_workload=True,
+            upstream="out_base_url",
+        ),
+    ] = ()
     code_dir: Annotated[
         str,
         Field(description="local directory; empty: the workload's own code"),
-        SpecField(SpecRole.HARMLESS, "where the code lies; rows are split by its content, `code_sha256`"),
+        SpecField(
+            SpecRole.HARMLESS,
+            "where the code lies; rows are split by its content, `code_sha256`",
+            of_workload=True,
+            of_algorithm=True,
+            upstream="",
+            group=FormGroup.OWN,
+        ),
     ] = ""
-    boot_file: Annotated[str, Field(description="relative to code_dir")] = ""
-    algorithm: Annotated[str, Field(description="id of an algorithm of ModelArts, which decides code and engine")] = ""
-    subscription_id: Annotated[
-        str, Field(description="subscription to an algorithm of AI Gallery, which decides code and engine")
+    boot_file: Annotated[
+        str,
+        Field(description="relative to code_dir"),
+        SpecField(of_workload=True, of_algorithm=True, upstream="boot_file", group=FormGroup.OWN),
     ] = ""
-    item_version_id: Annotated[str, Field(description="the version of that algorithm")] = ""
-    image_url: Annotated[str, COMPARED_ALONG] = ""
-    command: Annotated[str, Field(description="start command of a custom image")] = ""
+    engine_name: Annotated[
+        str,
+        SpecField(
+            SpecRole.DESCRIBES,
+            "`engine_version` names the same engine",
+            reproduced=False,  # beside engine_version
+            of_workload=True,
+            of_algorithm=True,
+            upstream="framework_type",
+        ),
+    ] = ""
+    engine_version: Annotated[
+        str, SpecField(*COMPARED_ALONG, of_workload=True, of_algorithm=True, upstream="framework_version")
+    ] = ""
+    image_url: Annotated[str, SpecField(*COMPARED_ALONG, of_workload=True, of_algorithm=True, upstream="")] = ""
+    command: Annotated[
+        str,
+        Field(description="start command of a custom image"),
+        SpecField(of_workload=True, of_algorithm=True, upstream=""),
+    ] = ""
     conda_env: Annotated[
-        str, Field(description="directory of a conda environment in the custom image, whose python is used")
+        str,
+        Field(description="directory of a conda environment in the custom image, whose python is used"),
+        SpecField(of_workload=True, of_algorithm=True),
     ] = ""
-    working_dir: Annotated[str, Field(description="where the job starts, an absolute path in its container")] = ""
-    local_code_dir: Annotated[str, Field(description="where the code is put, a path below /home")] = ""
-    engine_name: Annotated[str, SpecField(SpecRole.DESCRIBES, "`engine_version` names the same engine")] = ""
-    engine_version: Annotated[str, COMPARED_ALONG] = ""
-    flavor: Annotated[str, COMPARED_ALONG] = ""
-    pool_id: Annotated[str, COMPARED_ALONG] = ""
-    node_count: Annotated[int, Field(ge=1, le=4096), COMPARED_ALONG] = 1
-    cards_per_node: Annotated[int, Field(ge=1, le=64), COMPARED_ALONG] = 1
-    mode: Mode = Mode.CLUSTER
+    algorithm: Annotated[
+        str,
+        Field(description="id of an algorithm of ModelArts, which decides code and engine"),
+        SpecField(of_workload=True),
+    ] = ""
+    subscription_id: Annotated[
+        str,
+        Field(description="subscription to an algorithm of AI Gallery, which decides code and engine"),
+        SpecField(of_workload=True),
+    ] = ""
+    item_version_id: Annotated[str, Field(description="the version of that algorithm"), SpecField(of_workload=True)] = (
+        ""
+    )
+    working_dir: Annotated[
+        str,
+        Field(description="where the job starts, an absolute path in its container"),
+        SpecField(of_workload=True),
+    ] = ""
+    local_code_dir: Annotated[
+        str,
+        Field(description="where the code is put, a path below /home"),
+        SpecField(of_workload=True, of_algorithm=True),
+    ] = ""
+    flavor: Annotated[str, SpecField(*COMPARED_ALONG, upstream="train_instance_type", group=FormGroup.OWN)] = ""
+    pool_id: Annotated[str, SpecField(*COMPARED_ALONG, upstream="pool_id", group=FormGroup.OWN)] = ""
+    node_count: Annotated[
+        int,
+        Field(ge=1, le=4096),
+        SpecField(*COMPARED_ALONG, upstream="train_instance_count", group=FormGroup.OWN),
+    ] = 1
+    cards_per_node: Annotated[int, Field(ge=1, le=64), SpecField(*COMPARED_ALONG, upstream="", group=FormGroup.OWN)] = 1
+    mode: Annotated[Mode, SpecField(upstream="", group=FormGroup.OWN)] = Mode.CLUSTER
     environments: dict[str, str] = {}
     secrets: Annotated[tuple[str, ...], Field(description="names of variables whose values are stored apart")] = ()
-    log_levels: LogLevels = LogLevels()
-    update: Annotated[Update, COMPARED_ALONG] = Update()
-    volumes: tuple[Volume, ...] = ()
-    priority: Annotated[int, Field(ge=1, le=3), OF_QUEUE] = 1
-    auto_stop_hours: Annotated[int | None, Field(ge=1, le=720), LIMIT] = None
+    log_levels: Annotated[LogLevels, SpecField(upstream="", group=FormGroup.OWN)] = LogLevels()
+    update: Annotated[Update, SpecField(*COMPARED_ALONG, of_workload=True, upstream="", group=FormGroup.OWN)] = Update()
+    volumes: Annotated[tuple[Volume, ...], SpecField(upstream="nas_share_addr")] = ()
+    priority: Annotated[int, Field(ge=1, le=3), SpecField(*OF_QUEUE, group=FormGroup.LIMITS)] = 1
+    auto_stop_hours: Annotated[int | None, Field(ge=1, le=720), SpecField(*LIMIT, group=FormGroup.LIMITS)] = None
     stop_when_stalled_minutes: Annotated[
         int | None,
         Field(ge=1, le=10_080, description="stops a stalled run after so long without a sign of life"),
-        LIMIT,
+        SpecField(*LIMIT, group=FormGroup.LIMITS),
     ] = None
-    retries: Annotated[int, Field(ge=0, le=128), OF_RECOVERY] = 0
-    retry_always: Annotated[bool, Field(description="after any failure, not only one of the platform"), OF_RECOVERY] = (
-        False
-    )
-    retry_on_hang: Annotated[bool, Field(description="when the platform finds that the job hangs"), OF_RECOVERY] = False
+    retries: Annotated[int, Field(ge=0, le=128), SpecField(*OF_RECOVERY, group=FormGroup.LIMITS)] = 0
+    retry_always: Annotated[
+        bool,
+        Field(description="after any failure, not only one of the platform"),
+        SpecField(*OF_RECOVERY, group=FormGroup.RECOVERY),
+    ] = False
+    retry_on_hang: Annotated[
+        bool,
+        Field(description="when the platform finds that the job hangs"),
+        SpecField(*OF_RECOVERY, group=FormGroup.RECOVERY),
+    ] = False
     environment_check: Annotated[
         bool | None,
         Field(description="the platform's check of each node before the job starts; empty: its default"),
-        SpecField(SpecRole.DESCRIBES, "is over before the job starts"),
+        SpecField(SpecRole.DESCRIBES, "is over before the job starts", group=FormGroup.RECOVERY),
     ] = None
-    training_mode: TrainingMode = TrainingMode.GENERAL
-    resume_from: Annotated[str, Field(description="the run whose outputs the job finds in its own at the start")] = ""
+    training_mode: Annotated[TrainingMode, SpecField(of_workload=True, group=FormGroup.RECOVERY)] = TrainingMode.GENERAL
+    resume_from: Annotated[
+        str,
+        Field(description="the run whose outputs the job finds in its own at the start"),
+        SpecField(of_workload=True, group=FormGroup.OWN),
+    ] = ""
+    name: Annotated[
+        str,
+        Field(description="the start of the job's name"),
+        SpecField(*LABEL, upstream="job_name", group=FormGroup.LABELS),
+    ] = ""
+    description: Annotated[str, SpecField(*LABEL, upstream="job_description_prefix", group=FormGroup.LABELS)] = ""
     log_path: Annotated[
         str,
         Field(description="OBS directory; empty: the profile's"),
-        SpecField(SpecRole.HARMLESS, "where the cloud keeps the log"),
+        SpecField(SpecRole.HARMLESS, "where the cloud keeps the log", group=FormGroup.LABELS),
     ] = ""
-    name: Annotated[str, Field(description="the start of the job's name"), LABEL] = ""
-    description: Annotated[str, LABEL] = ""
-    api: Annotated[Api, SpecField(SpecRole.DESCRIBES, "creates the same job")] = Api.V2
+    api: Annotated[Api, SpecField(SpecRole.DESCRIBES, "creates the same job", upstream="", group=FormGroup.YAML)] = (
+        Api.V2
+    )
     imported: Annotated[
         bool,
         Field(description="made of a modelarts_config.py, which an export gives back"),
-        SpecField(SpecRole.HARMLESS, "how the spec came to be"),
+        SpecField(SpecRole.HARMLESS, "how the spec came to be", of_workload=True, upstream="", group=FormGroup.YAML),
     ] = False
 
     @field_validator("parameters", "environments", mode="before")
@@ -268,41 +353,17 @@ class RunSpec(Frozen):
 
     @property
     def stored(self) -> dict[str, Any]:
-        """The spec as JSON values, as it is stored: fields that came after _STORED_UNSET only if they are set."""
-        return self._set_or_in(_STORED_UNSET)
+        """The spec as JSON values, as it is stored: only what is set, so that a new field changes no stored run."""
+        return self.model_dump(mode="json", exclude_defaults=True)
 
     @property
     def sha256(self) -> str:
-        """SHA-256 (hex) over the spec's canonical JSON: what is set, and the fields of the first version."""
-        return hashlib.sha256(canonical_json(self._set_or_in(_HASHED_UNSET)).encode()).hexdigest()
-
-    def _set_or_in(self, names: Collection[str]) -> dict[str, Any]:
-        fields = type(self).model_fields
-        return {
-            name: value
-            for name, value in self.model_dump(mode="json").items()
-            if name in names or getattr(self, name) != fields[name].default
-        }
+        """SHA-256 (hex) over the canonical JSON of what is set."""
+        return hashlib.sha256(canonical_json(self.stored).encode()).hexdigest()
 
 
 # Despite its name, 1 means that the check is made (training guide 5.2).
 _CHECK = "MA_SKIP_IMAGE_DETECT"
-
-# The fields of the first version: they enter the hash even if they are not set, as in hashes of that time.
-_HASHED_UNSET = frozenset({
-    *("workload", "framework_version", "parameters", "inputs", "outputs", "code_dir", "boot_file", "image_url"),
-    *("command", "engine_name", "engine_version", "flavor", "pool_id", "node_count", "cards_per_node", "mode"),
-    *("environments", "volumes", "priority", "auto_stop_hours", "retries", "log_path", "name", "description", "api"),
-})  # fmt: skip
-
-# The same of stored specs, which once held all fields. Nothing is added to either: a field that is hashed and stored
-# only if it is set changes neither the hashes nor the records of runs without it.
-_STORED_UNSET = _HASHED_UNSET | {
-    *("log_levels", "update", "imported", "secrets", "working_dir", "local_code_dir", "retry_always", "retry_on_hang"),
-    *("environment_check", "training_mode", "resume_from", "algorithm", "conda_env", "stop_when_stalled_minutes"),
-    *("subscription_id", "item_version_id"),
-}
-
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 

@@ -1,12 +1,12 @@
 """The differences of two specs by dotted field names (`parameters.epochs`), and what of a spec decides speed."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from aisbench_core.model.spec import Channel, RunSpec, canonical_json
-from aisbench_core.model.spec_roles import SpecField, SpecRole
+from aisbench_core.model.spec_roles import FormGroup, SpecField, SpecRole
 
 CHANNELS = ("inputs", "outputs")
 # Fields in which empty text is a value; in others it means not set.
@@ -88,7 +88,7 @@ def flat_channels(field: str, channels: Iterable[Mapping[str, Any]]) -> Iterator
     """The paths of inputs or outputs as stored, and whatever else of them is not the default, by dotted name."""
     for channel in channels:
         name = f"{field}.{channel['name']}"
-        yield name, channel["path"] or None
+        yield name, channel.get("path") or None
         for key, default in _CHANNEL_DETAILS.items():
             if channel.get(key, default) != default:
                 yield f"{name}.{key}", channel[key]
@@ -110,15 +110,30 @@ def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
             yield field, None if value == "" else value
 
 
-# --- for comparing runs -----------------------------------------------------------------------------
+# --- declarations -----------------------------------------------------------------------------------
 
 
-def role_of(field: str) -> SpecField:
-    """What a field of the spec means for comparing runs."""
-    declared = (one for one in RunSpec.model_fields[field].metadata if isinstance(one, SpecField))
-    return next(declared, SpecField(SpecRole.DECIDES, ""))
+def declared(field: str) -> SpecField:
+    """What is declared of a field of the spec."""
+    return next((one for one in RunSpec.model_fields[field].metadata if isinstance(one, SpecField)), SpecField())
+
+
+def fields_where(is_meant: Callable[[SpecField], bool]) -> tuple[str, ...]:
+    """The fields of the spec with such a declaration, in order."""
+    return tuple(name for name in RunSpec.model_fields if is_meant(declared(name)))
 
 
 def fields_of(*roles: SpecRole) -> tuple[str, ...]:
     """The fields of the spec with one of these roles, in order."""
-    return tuple(name for name in RunSpec.model_fields if role_of(name).role in roles)
+    return fields_where(lambda field: field.role in roles)
+
+
+def list_form_fields(group: FormGroup) -> tuple[str, ...]:
+    """The fields that the form shows in this group, in order."""
+    return tuple(name for name in RunSpec.model_fields if _group_of(name) is group)
+
+
+def _group_of(field: str) -> FormGroup:
+    group = declared(field).group
+    is_plain = field in PLAIN_FIELDS or group is FormGroup.OWN
+    return group if is_plain else FormGroup.YAML

@@ -14,8 +14,7 @@ from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, ConfigError, RunNotFound
 from aisbench_core.messages import Hint, Message, plural, verbatim
 from aisbench_core.model import Actor, Finding, Origin, Run, RunSpec, RunState, canonical_json, flat
-from aisbench_core.model.spec_fields import fields_of
-from aisbench_core.model.spec_roles import SpecRole
+from aisbench_core.model.spec_fields import fields_where
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.regions import Regions
 from aisbench_core.reproducing.values import Aspect, Original, Repeated, ReproductionCheck, Sameness
@@ -29,11 +28,6 @@ from aisbench_core.system.systems import Systems
 from aisbench_core.warehouse import BoardQuery, Comparability, RunRow, Warehouse
 from aisbench_core.warehouse.answers.histories import Trend
 
-# Fields of a spec that can change a result or explain one; of outputs only how the job gets them.
-SPEC = (
-    *(name for name in RunSpec.model_fields if name not in fields_of(SpecRole.HARMLESS) and name != "engine_name"),
-    "outputs",
-)
 # The newest runs of the original's group that are used.
 MOST = 1000
 
@@ -223,7 +217,7 @@ def _code(then: str, now: RunSpec, workload: Workload) -> Aspect:
 
 def _of_spec(original: Original, now: RunSpec) -> Iterator[Aspect]:
     """Aspects of the specs; those that neither spec sets are left out."""
-    for name in SPEC:
+    for name in fields_where(lambda field: field.is_reproduced):
         fields = ("engine_name", name) if name == "engine_version" else (name,)
         before, after = _field_text(original.spec, fields), _field_text(now, fields)
         if original.known is not None and not set(fields) <= original.known:

@@ -20,20 +20,21 @@ from aisbench_core.model import (
     DeliveryState,
     Level,
     MindSporeLevel,
-    Mode,
     NewsKind,
     Objective,
     Origin,
     RunPart,
     RunSort,
+    RunSpec,
     RunState,
     Sampler,
     SeriesState,
     SystemStatus,
-    TrainingMode,
     WayIn,
 )
 from aisbench_core.model.columns import medians
+from aisbench_core.model.spec_fields import PLAIN_FIELDS, list_form_fields
+from aisbench_core.model.spec_roles import FormGroup
 from aisbench_core.preflight import offline, online
 from aisbench_core.report.words import ReportLanguage
 from aisbench_core.reproducing.values import Sameness
@@ -48,7 +49,7 @@ from aisbench_core.warehouse.spending.totals import SpendingBy
 from aisbench_core.warehouse.values import TargetOutcome, Validity
 from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.configuration.details import NUMBERS
-from pages._ui.configure.form import CHECKED
+from pages._ui.configure.fields import list_choices
 from pages._ui.home.first_steps import INSTEAD, STEPS
 from pages._ui.home.overview import TILES
 from pages._ui.run.log import LEVELS
@@ -72,12 +73,15 @@ def _family(section: str, values: Iterable[str]) -> set[str]:
 MEDIANS = [column.name for column in medians()]
 """They have a label of their own."""
 
+NOT_EXPLAINED = ("workload", "framework_version", *list_form_fields(FormGroup.YAML))
+FORM_FIELDS = [field for field in PLAIN_FIELDS if field not in NOT_EXPLAINED]
+"""Fields of a spec whose help and choices the form looks up by their names."""
+
 NAMED_BY_VALUES = (
     _family("state", RunState)
-    | _family("mode", Mode)
+    | _family("field", [*RunSpec.model_fields, *(f"{field}_help" for field in FORM_FIELDS)])
+    | {f"{field}.{name}" for field in FORM_FIELDS for name in list_choices(field).values()}
     | _family("clean", RunPart)
-    | _family("training_mode", TrainingMode)
-    | _family("environment_check", CHECKED.values())
     | _family("level", Level)
     | _family("validity", ["every", *Validity])
     | _family("target", [outcome.name.lower() for outcome in TargetOutcome])

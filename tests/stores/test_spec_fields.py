@@ -9,7 +9,7 @@ import pytest
 
 from aisbench_core.messages import in_chinese
 from aisbench_core.model import RunRecord, RunSpec, RunState
-from aisbench_core.model.spec_fields import deciding_fields, fields_of, role_of
+from aisbench_core.model.spec_fields import deciding_fields, declared, fields_of
 from aisbench_core.model.spec_roles import SpecRole
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Comparability, Warehouse
@@ -28,16 +28,16 @@ ANOTHER: dict[str, Any] = {
     "outputs": [{"name": "train_url", "path": "/somewhere/else/"}],
     "code_dir": "/home/ann/code",
     "boot_file": "train_fast.py",
-    "algorithm": "algorithm-2",
-    "subscription_id": "subscription-2",
-    "item_version_id": "2.0.0",
+    "engine_name": "MindSpore",
+    "engine_version": "mindspore_2.0",
     "image_url": "swr.example.com/org/image@sha256:" + "1" * 64,
     "command": "python fast.py",
     "conda_env": "/home/ma-user/envs/fast",
+    "algorithm": "algorithm-2",
+    "subscription_id": "subscription-2",
+    "item_version_id": "2.0.0",
     "working_dir": "/home/ma-user/work",
     "local_code_dir": "/home/ma-user/code",
-    "engine_name": "MindSpore",
-    "engine_version": "mindspore_2.0",
     "flavor": "modelarts.larger",
     "pool_id": "pool-2",
     "node_count": 2,
@@ -57,9 +57,9 @@ ANOTHER: dict[str, Any] = {
     "environment_check": True,
     "training_mode": "performance",
     "resume_from": "run-7",
-    "log_path": "/logs/",
     "name": "nightly",
     "description": "with new cables",
+    "log_path": "/logs/",
     "api": "v1",
     "imported": True,
 }
@@ -87,7 +87,7 @@ def test_a_run_that_differs_in_one_field_makes_another_row_unless_that_is_harmle
 
     plain, changed = (row.row for row in runs if row)
 
-    role = role_of(field).role
+    role = declared(field).role
     assert (changed != plain) is (role in (SpecRole.DECIDES, SpecRole.COMPARED_ALONG))
     assert (changed.fingerprint != plain.fingerprint) is (role is SpecRole.DECIDES)
 
@@ -138,7 +138,7 @@ def test_values_of_secrets_are_nowhere_in_what_decides() -> None:
 def test_the_document_shows_every_field_that_splits_no_row() -> None:
     page = (HOME / "docs" / "warehouse.md").read_text("utf-8")
     named = fields_of(SpecRole.HARMLESS, SpecRole.DESCRIBES)
-    rows = [f"| `{name}` | {role_of(name).why} |" for name in named]
+    rows = [f"| `{name}` | {declared(name).why} |" for name in named]
 
     for row in rows:
         assert row in page, "\n".join(rows)

@@ -6,21 +6,11 @@ from pathlib import Path
 from aisbench_core.authoring.code_folder import MOST_BYTES, MOST_ENTRIES, MOST_LEVELS
 from aisbench_core.messages import Message
 from aisbench_core.model import Level
+from aisbench_core.model.spec_fields import fields_where
 from aisbench_core.preflight.rule import Source, Subject, Violation, rule
 
 # What names an algorithm of ModelArts, own or subscribed.
 ALGORITHM_FIELDS = ("algorithm", "subscription_id", "item_version_id")
-# What an algorithm holds, by field.
-_OF_ALGORITHMS = (
-    "code_dir",
-    "boot_file",
-    "image_url",
-    "command",
-    "conda_env",
-    "engine_name",
-    "engine_version",
-    "local_code_dir",
-)
 
 
 @rule("code.missing", Level.ERROR, "code_dir", Source.CONSOLE)
@@ -142,7 +132,7 @@ def _is_outside(subject: Subject) -> bool:
 def algorithm_alone(subject: Subject) -> Iterator[Violation]:
     """With an algorithm, the spec names no code, boot file, image, command or engine of its own."""
     spec = subject.written
-    for field in _OF_ALGORITHMS if spec.uses_algorithm else ():
+    for field in fields_where(lambda field: field.of_algorithm) if spec.uses_algorithm else ():
         if value := getattr(spec, field):
             message = Message("the algorithm decides {field}, but the spec says {value!r}", field=field, value=value)
             yield Violation(message, Message("leave {field} or the algorithm out", field=field), field, ((field, ""),))

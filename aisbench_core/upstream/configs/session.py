@@ -13,6 +13,7 @@ from aisbench_core.documents import parse
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Hint, Message, verbatim
 from aisbench_core.model import Mode, RunSpec, Scalar
+from aisbench_core.model.spec_fields import declared
 from aisbench_core.preflight.rules.resources import cards_in_name
 from aisbench_core.upstream.configs.contents import (
     Assigned,
@@ -139,24 +140,8 @@ def _kind(literal: Literal) -> Message:
 
 ASCEND_CARDS = 8  # of a whole Ascend server
 NFS = "nfs"
-# Fields of a spec that are copied from a key's text.
-TEXTS = {
-    "name": "job_name",
-    "description": "job_description_prefix",
-    "engine_name": "framework_type",
-    "engine_version": "framework_version",
-    "pool_id": "pool_id",
-    "flavor": "train_instance_type",
-}
-
-# The key behind each field of a spec, for findings.
-KEYS = TEXTS | {
-    "node_count": "train_instance_count",
-    "boot_file": "boot_file",
-    "inputs": "inputs",
-    "outputs": "out_base_url",
-    "volumes": "nas_share_addr",
-}
+# The key behind each field of a spec.
+KEYS = {name: key for name in RunSpec.model_fields if (key := declared(name).upstream)}
 
 _DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
@@ -181,6 +166,7 @@ def spec_of(
     version = _version(reader, workload, {name: value for name, value, *_ in parameters}, hints, package)
     declared = workload.edition(version).parameters
     answers: dict[str, Any] = {
+        **{field: reader.text(key) for field, key in KEYS.items() if RunSpec.model_fields[field].default == ""},
         "workload": workload.name,
         "framework_version": version,
         "parameters": {name: typed(value, declared.get(name)) for name, value, *_ in parameters},
@@ -194,7 +180,6 @@ def spec_of(
         "volumes": _volumes(reader),
         "api": APIS[reader.name],
         "imported": True,  # so that an export gives the same file back
-        **{field: reader.text(key) for field, key in TEXTS.items()},
     }
     if not hints.code_dir and not workload.ships_code:
         message = Message("is a directory in OBS; the directory to upload from this machine is not known")

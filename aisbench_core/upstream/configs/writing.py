@@ -7,6 +7,7 @@ from aisbench_core.authoring import pre_start
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import AccessMethod, Channel, Mode, RunSpec
+from aisbench_core.model.spec_fields import fields_where
 from aisbench_core.settings import Profile
 from aisbench_core.upstream.configs.contents import ImportedSpec, LineFinding, finding
 from aisbench_core.upstream.configs.keys import ACCESS_KEYS, APIS, INPUT, JOB_KEYS, LISTS, NAS, OUTPUT
@@ -18,13 +19,6 @@ HEAD = """# -*- coding: utf-8 -*-
 from easydict import EasyDict as ed
 
 """
-# Fields of a spec that upstream does not support.
-UNSUPPORTED = (
-    *("environments", "secrets", "auto_stop_hours", "retries", "priority", "log_path", "retry_always", "retry_on_hang"),
-    *("environment_check", "training_mode", "working_dir", "local_code_dir", "resume_from", "algorithm", "conda_env"),
-    *("subscription_id", "item_version_id", "stop_when_stalled_minutes"),
-)
-
 Values = Mapping[str, object]
 
 
@@ -44,9 +38,8 @@ def write(jobs: Sequence[ImportedSpec], profile: Profile | None) -> str:
 
 def unsupported(spec: RunSpec) -> Iterator[LineFinding]:
     """Findings about what the file cannot express."""
-    default = RunSpec.model_fields
-    for field in UNSUPPORTED:
-        if getattr(spec, field) != default[field].get_default():
+    for field in fields_where(lambda field: field.upstream is None):
+        if getattr(spec, field) != RunSpec.model_fields[field].default:
             yield finding("config.left-out", field, Message("is not supported by modelarts_config.py and is left out"))
     for field, name, channels in (("inputs", INPUT, spec.inputs), ("outputs", OUTPUT, spec.outputs)):
         yield from _unsupported_channels(field, name, channels)

@@ -309,7 +309,8 @@ def _of_run(stored: StoredRun) -> Cells:
     run = stored.run
     imported = run["origin"] == Origin.IMPORTED
     spec = _object(run["spec"])
-    computed: Cells = {name: spec[name] for name in _OF_SPEC if name in spec and not (imported and name == "api")}
+    stated = [name for name in _OF_SPEC if (name in spec and name != "api" if imported else True)]
+    computed: Cells = {name: spec.get(name, RunSpec.model_fields[name].default) for name in stated}
     computed |= {"group_id": group_statistics.group_id(run), "tags": canonical_json(list(stored.annotations.tags))}
     if run["node_count"] is not None and run["cards_per_node"] is not None:
         computed["card_count"] = run["node_count"] * run["cards_per_node"]

@@ -19,6 +19,7 @@ from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.model import Channel, Finding, RunSpec, Scalar
+from aisbench_core.model.spec_fields import fields_where
 from aisbench_core.preflight.fixes import fixed
 from aisbench_core.reproducing.values import Original
 from pages._ui.configure.first_draft import first_spec, profile_in_url
@@ -34,14 +35,6 @@ FROM = "from-"  # prefix of the keys of clones; the run's id follows, and after 
 UNLINKED = (OWN, "system-")  # prefixes of keys that no URL may name; "system-": drafts that are no specs
 STORED = "draft-stored"  # where the session has the key and the text of what it stored last
 OPENED = "draft-opened"  # where the session has the name of the draft that New run showed last
-
-# Fields that do not depend on the workload: they stay when another one is picked.
-COMMON = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
-COMMON_LIMITS = (
-    *("priority", "auto_stop_hours", "stop_when_stalled_minutes", "retries", "retry_always", "retry_on_hang"),
-    "environment_check",
-    *("log_path", "log_levels", "secrets", "api"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +240,8 @@ def input_channels(workload: Workload, spec: RunSpec) -> tuple[Channel, ...]:
 
 def with_workload(spec: RunSpec, workload: str) -> RunSpec:
     """The spec for another workload, without what belongs to the old one."""
-    return RunSpec(workload=workload, **{name: getattr(spec, name) for name in (*COMMON, *COMMON_LIMITS)})
+    names = fields_where(lambda field: not field.of_workload)
+    return RunSpec(workload=workload, **{name: getattr(spec, name) for name in names})
 
 
 def with_version(spec: RunSpec, workload: Workload, version: str) -> RunSpec:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import EnumType
 from functools import partial
 from typing import Any
 
@@ -46,7 +47,32 @@ class Form:
     comments: Mapping[str, str]
 
 
-def text_field(form: Form, field: str) -> None:
+def show_plain_field(form: Form, field: str) -> None:
+    """A field with one value, as the widget for its type."""
+    if field in NUMBERS:
+        _number_field(form, field)
+    elif is_switch(field):
+        _switch_field(form, field)
+    elif choices := list_choices(field):
+        _choice_field(form, field, {value: t(f"{field}.{name}") for value, name in choices.items()})
+    else:
+        _text_field(form, field)
+
+
+def is_switch(field: str) -> bool:
+    """Whether a field of the spec is on or off."""
+    return RunSpec.model_fields[field].annotation is bool
+
+
+def list_choices(field: str) -> dict[Any, str]:
+    """The values that a field of the spec can have, with the names that texts have for them; empty if it is free."""
+    annotation = RunSpec.model_fields[field].annotation
+    if annotation == (bool | None):
+        return {None: "default", True: "on", False: "off"}
+    return {value: value.value for value in annotation} if isinstance(annotation, EnumType) else {}
+
+
+def _text_field(form: Form, field: str) -> None:
     own, answered = getattr(form.spec, field), getattr(form.filled, field)
     st.text_input(
         t(f"field.{field}"),
@@ -58,7 +84,7 @@ def text_field(form: Form, field: str) -> None:
     show_field_findings(form.findings, field)
 
 
-def number_field(form: Form, field: str) -> None:
+def _number_field(form: Form, field: str) -> None:
     """A field for a whole number, or empty where the spec allows that."""
     value = form.refused.get(field, numbers.text_of(getattr(form.spec, field)))
     bound = widgets.field(f"spec.{field}", value, partial(drafts.enter_number, drafts.draft_key(), field))
@@ -66,13 +92,13 @@ def number_field(form: Form, field: str) -> None:
     show_field_findings(form.findings, field)
 
 
-def choice_field(form: Form, field: str, titles: Mapping[Any, str]) -> None:
+def _choice_field(form: Form, field: str, titles: Mapping[Any, str]) -> None:
     choice = bound_choice(field, list(titles), getattr(form.spec, field), titles.__getitem__)
     st.selectbox(t(f"field.{field}"), help=t(f"field.{field}_help"), **choice)
     show_field_findings(form.findings, field)
 
 
-def switch_field(form: Form, field: str) -> None:
+def _switch_field(form: Form, field: str) -> None:
     st.toggle(t(f"field.{field}"), help=t(f"field.{field}_help"), **bound_field(field, getattr(form.spec, field)))
     show_field_findings(form.findings, field)
 

@@ -8,7 +8,9 @@ import streamlit as st
 from aisbench_core.access.server_files import closed_files
 from aisbench_core.authoring.specfile import WrittenSpec, comments_of
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import TERMINAL, Channel, Finding, Level, Mode, RunSpec, TrainingMode
+from aisbench_core.model import TERMINAL, Channel, Finding, Level, RunSpec
+from aisbench_core.model.spec_fields import list_form_fields
+from aisbench_core.model.spec_roles import FormGroup
 from pages._ui.configure import drafts
 from pages._ui.configure.fields import (
     PROBLEM,
@@ -16,12 +18,10 @@ from pages._ui.configure.fields import (
     Form,
     bound_choice,
     changing,
-    choice_field,
-    number_field,
+    is_switch,
     parameter,
+    show_plain_field,
     storing,
-    switch_field,
-    text_field,
 )
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.software import show_software
@@ -34,9 +34,6 @@ from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import t
 
 MAX_RESUMABLE = 50  # runs that are offered to go on from; others can be typed into the YAML
-NUMBERS = ("priority", "auto_stop_hours", "stop_when_stalled_minutes", "retries")
-ALGORITHM = ("algorithm", "subscription_id", "item_version_id")
-CHECKED = {None: "default", True: "on", False: "off"}  # the answers of the field environment_check
 
 
 def read_form(draft: drafts.SpecDraft, profile: str) -> Form | None:
@@ -140,16 +137,16 @@ def _resources(form: Form) -> None:
         st.caption(t("configure.no_flavors", reason=plain(form.flavors_missing)))
     left, right = st.columns([2, 3])
     with left:
-        number_field(form, "node_count")
+        show_plain_field(form, "node_count")
     with right:
         _flavor(form)
     left, middle, right = st.columns(3)
     with left:
-        number_field(form, "cards_per_node")
+        show_plain_field(form, "cards_per_node")
     with middle:
-        choice_field(form, "mode", {mode: t(f"mode.{mode}") for mode in Mode})
+        show_plain_field(form, "mode")
     with right:
-        text_field(form, "pool_id")
+        show_plain_field(form, "pool_id")
         show_pool_picker(form.profile, storing("pool_id"))
 
 
@@ -219,9 +216,9 @@ def _needs_code(form: Form) -> bool:
 def _code(form: Form) -> None:
     left, right = st.columns(2)
     with left:
-        text_field(form, "code_dir")
+        show_plain_field(form, "code_dir")
     with right:
-        text_field(form, "boot_file")
+        show_plain_field(form, "boot_file")
 
 
 def _more(form: Form) -> None:
@@ -230,22 +227,20 @@ def _more(form: Form) -> None:
         _code(form)
     left, right = st.columns(2)
     with left:
-        for field in ("name", "description", "log_path"):
-            text_field(form, field)
+        for field in list_form_fields(FormGroup.LABELS):
+            show_plain_field(form, field)
         show_directory_picker("log_path", form.filled.log_path, form.profile, storing("log_path"))
     with right:
-        for field in ("engine_name", "engine_version", "image_url", "command", "conda_env", *ALGORITHM):
-            text_field(form, field)
+        for field in list_form_fields(FormGroup.CONTAINER):
+            show_plain_field(form, field)
             if field == "engine_version":
                 show_engine_picker(form.profile, changing(_with_engine))
             elif field == "image_url":
                 show_image_picker(form.profile, storing("image_url"))
-        text_field(form, "working_dir")
-    with left:
-        text_field(form, "local_code_dir")
-    for column, field in zip(st.columns(len(NUMBERS)), NUMBERS, strict=True):
+    limits = list_form_fields(FormGroup.LIMITS)
+    for column, field in zip(st.columns(len(limits)), limits, strict=True):
         with column:
-            number_field(form, field)
+            show_plain_field(form, field)
     _recovery(form)
 
 
@@ -257,16 +252,17 @@ def _with_engine(spec: RunSpec, engine: tuple[str, str]) -> RunSpec:
 def _recovery(form: Form) -> None:
     """What happens at a fault, what is recorded for its diagnosis, and from which run the job goes on."""
     _resumed(form)
-    left, middle, right = st.columns(3)
-    with left:
-        switch_field(form, "retry_always")
-        switch_field(form, "retry_on_hang")
+    fields = list_form_fields(FormGroup.RECOVERY)
+    switches = [field for field in fields if is_switch(field)]
+    others = [field for field in fields if field not in switches]
+    first, *rest = st.columns(1 + len(others))
+    with first:
+        for field in switches:
+            show_plain_field(form, field)
         _prefetch(form)
-    with middle:
-        answers = {check: t(f"environment_check.{name}") for check, name in CHECKED.items()}
-        choice_field(form, "environment_check", answers)
-    with right:
-        choice_field(form, "training_mode", {mode: t(f"training_mode.{mode}") for mode in TrainingMode})
+    for column, field in zip(rest, others, strict=True):
+        with column:
+            show_plain_field(form, field)
 
 
 def _resumed(form: Form) -> None:

@@ -2,19 +2,18 @@
 
 import streamlit as st
 
+from aisbench_core.model.spec_fields import list_form_fields
+from aisbench_core.model.spec_roles import FormGroup
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.focus import focus
 
 TARGET = "jump-to"  # where the session has the field to go to, and how often a person has gone to one
 
-# Fields without a widget in the form, by the beginning of their name.
-YAML_ONLY = ("environments", "secrets", "volumes", "outputs", "api", "imported")
-
 
 @whole
 def jump_to(field: str) -> None:
     """Show the field; one without a widget in the form is shown in the YAML view."""
-    if field.split(".")[0] in YAML_ONLY:
+    if field.split(".")[0] in list_form_fields(FormGroup.YAML):
         st.query_params["view"] = "yaml"
     _, number = st.session_state.get(TARGET, ("", 0))
     st.session_state[TARGET] = (field, number + 1)
