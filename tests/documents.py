@@ -35,6 +35,7 @@ DOCUMENTS: Mapping[Path, Callable[[], str]] = {
     test_doctor_document.DOCUMENT: test_doctor_document.document,
     test_preflight.DOCUMENT: test_preflight.document,
     test_security_docs.DOCUMENT: test_security_docs.document,
+    test_security_docs.LIST: test_security_docs.whole_list,
     test_system_docs.DOCUMENT: test_system_docs.document,
     test_upstream_docs.DOCUMENT: test_upstream_docs.document,
     test_validity_docs.DOCUMENT: test_validity_docs.document,

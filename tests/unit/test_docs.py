@@ -152,18 +152,18 @@ def test_every_link_and_picture_leads_somewhere(page: Path) -> None:
     text = _without_blocks(page.read_text("utf-8"))
     targets = [target for target in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:", target)]
 
-    assert [target for target in targets if not _is_there(page, target)] == []
+    assert [target for target in targets if not is_there(page, target)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_id)
-def test_every_path_that_a_document_names_is_there(page: Path) -> None:
+def test_every_path_that_a_document_namesis_there(page: Path) -> None:
     named = {each for each in _code(page) if PATH.fullmatch(each) and not each.startswith(EXAMPLES)}
 
     assert {each for each in named if not any(HOME.glob(each.rstrip("/")))} == set()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_id)
-def test_every_make_target_that_a_document_names_is_there(page: Path) -> None:
+def test_every_make_target_that_a_document_namesis_there(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (HOME / "Makefile").read_text("utf-8"), re.M))
     named = {name for text in _code(page) for name in re.findall(r"(?:^|[;&(\s])make ([a-z][a-z-]*)", text)}
 
@@ -171,7 +171,7 @@ def test_every_make_target_that_a_document_names_is_there(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_id)
-def test_every_command_that_a_document_names_is_there(page: Path) -> None:
+def test_every_command_that_a_document_namesis_there(page: Path) -> None:
     named = {name for text in _code(page) for name in re.findall(r"(?:^|[\s/$(])aisbench ([a-z]+)", text)}
 
     assert named - set(main.commands) == set()
@@ -184,7 +184,8 @@ def test_every_variable_that_a_document_names_is_known(page: Path) -> None:
     assert set(re.findall(r"AISBENCH_[A-Z_]+[A-Z]", page.read_text("utf-8"))) - known == set()
 
 
-def _is_there(page: Path, target: str) -> bool:
+def is_there(page: Path, target: str) -> bool:
+    """Whether a link of a page leads to a file, and to a heading of it."""
     name, _, anchor = target.partition("#")
     place = page.parent / name if name else page
     if not place.exists() or HOME not in place.resolve().parents:

@@ -1,6 +1,6 @@
-"""docs/security.md has every requirement of OWASP ASVS 5.0.0 up to level 2 once, and what shows that it is met.
+"""asvs.yaml has every requirement of OWASP ASVS 5.0.0 up to level 2 once, and what shows that it is met.
 
-`tests/unit/test_docs.py` finds links of the page that lead nowhere."""
+docs/security.md counts them, and lists what is not met; `make docs` writes all of them to build/asvs.md."""
 
 import ast
 import re
@@ -8,13 +8,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+
+import yaml
 
 from aisbench_core.settings import HOME
 from aisbench_core.web.front_door import INNER, OPEN_ENDPOINTS
 from tests.source_tree import nodes_of
+from tests.unit.test_docs import is_there
 
 DOCUMENT = HOME / "docs" / "security.md"
+SOURCE = Path(__file__).with_name("asvs.yaml")
+LIST = HOME / "build" / "asvs.md"
+"""Not kept: `make docs` writes it."""
+
 HEAD = "| requirement | what it asks | status | shown by; what is missing |\n|---|---|---|---|\n"
+MISSING = "| requirement | what it asks | what is missing |\n|---|---|---|\n"
 COUNTS = "| level | requirements | met | not applicable | not met |\n|---|---|---|---|---|\n"
 STATUSES = ("met", "not applicable", "not met")
 
@@ -63,11 +72,29 @@ class Row:
 
 
 @cache
+def chapters() -> Mapping[str, list[Row]]:
+    """Every chapter with its rows."""
+    stored = yaml.safe_load(SOURCE.read_text("utf-8"))
+    return {each["chapter"]: [_row_of(entry) for entry in each["requirements"]] for each in stored}
+
+
+def _row_of(entry: Mapping[str, str]) -> Row:
+    [status] = entry.keys() - {"ids", "asks"}
+    return Row(entry["ids"].split(", "), entry["asks"], status, entry[status])
+
+
 def rows() -> list[Row]:
-    """Every row of every table of requirements."""
-    tables = re.findall(re.escape(HEAD) + r"((?:\|.*\n)+)", DOCUMENT.read_text("utf-8"))
-    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for table in tables for line in table.splitlines()]
-    return [Row(ids.split(", "), *others) for ids, *others in cells]
+    """The rows of all chapters."""
+    return [row for each in chapters().values() for row in each]
+
+
+def whole_list() -> str:
+    """All requirements as Markdown; links are those of docs/security.md."""
+    return "# OWASP ASVS 5.0.0\n" + "".join(
+        f"\n## {chapter}\n\n{HEAD}"
+        + "".join(f"| {', '.join(row.ids)} | {row.words} | {row.status} | {row.shown} |\n" for row in each)
+        for chapter, each in chapters().items()
+    )
 
 
 def levels() -> dict[str, int]:
@@ -79,10 +106,21 @@ def levels() -> dict[str, int]:
 
 
 def document() -> str:
-    """docs/security.md with its counts as the tables have them."""
-    before, found, after = DOCUMENT.read_text("utf-8").partition(COUNTS)
-    assert found, COUNTS
-    return before + found + "".join(_counts()) + re.sub(r"\A(\|.*\n)*", "", after)
+    """docs/security.md with its counts, and with what is not met."""
+    page = DOCUMENT.read_text("utf-8")
+    missing = [
+        f"| {', '.join(row.ids)} | {row.words} | {_missing(row)} |\n" for row in rows() if row.status == "not met"
+    ]
+    for head, lines in ((COUNTS, _counts()), (MISSING, missing)):
+        before, found, after = page.partition(head)
+        assert found, head
+        page = before + found + "".join(lines) + re.sub(r"\A(\|.*\n)*", "", after)
+    return page
+
+
+def _missing(row: Row) -> str:
+    """Without the tests of the part that is met, which come first."""
+    return re.sub(r"\A(`tests/[^`]+`(, |: |; )?)+", "", row.shown)
 
 
 def _counts() -> Iterator[str]:
@@ -107,14 +145,15 @@ def test_every_requirement_up_to_level_2_stands_in_one_row() -> None:
 
 
 def test_requirements_of_a_row_and_rows_are_in_order_within_their_chapter() -> None:
-    chapters: dict[str, list[tuple[int, ...]]] = {}
+    found: dict[str, list[tuple[int, ...]]] = {}
     for row in rows():
         numbers = [tuple(map(int, each[1:].split("."))) for each in row.ids]
         assert numbers == sorted(numbers), row.ids
-        chapters.setdefault(row.ids[0].partition(".")[0], []).append(numbers[0])
+        found.setdefault(row.ids[0].partition(".")[0], []).append(numbers[0])
 
-    assert {name: firsts for name, firsts in chapters.items() if firsts != sorted(firsts)} == {}
-    assert list(chapters) == [f"V{number}" for number in range(1, 18)]
+    assert {name: firsts for name, firsts in found.items() if firsts != sorted(firsts)} == {}
+    assert list(found) == [f"V{number}" for number in range(1, 18)]
+    assert [chapter.partition(" ")[0] for chapter in chapters()] == list(found)
 
 
 def test_a_status_is_one_of_three_and_has_its_reason() -> None:
@@ -129,6 +168,10 @@ def test_what_is_met_is_shown_by_a_test_or_a_section() -> None:
         row.ids for row in rows() if row.ids in unshown and not any("#" in each for each in row.sections)
     ]
     assert without_section == []
+
+
+def test_every_section_that_is_named_is_there() -> None:
+    assert [each for row in rows() for each in row.sections if not is_there(DOCUMENT, each)] == []
 
 
 def test_every_test_that_is_named_is_there() -> None:
