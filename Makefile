@@ -35,7 +35,7 @@ test-torch: $(INSTALLED_TEST) ## train the PyTorch workload in the sandbox, on 2
 	@$(PIP) --constraint constraints.txt --editable '.[torch]'
 	@$(BIN)/python -m pytest -m torch --ignore tests/bench --ignore tests/reliability
 
-test-frameworks: $(INSTALLED_TEST) ## run MindSpore and MPI jobs in the sandbox; downloads about 1 GB
+test-frameworks: $(INSTALLED_TEST) .bench/mlflow/bin/mlflow ## run MindSpore and MPI jobs in the sandbox, and send runs to MLflow; downloads about 1 GB
 	@$(LOCKED) --requirement requirements/frameworks.lock
 	@$(BIN)/python -m pytest -m frameworks --ignore tests/bench --ignore tests/reliability
 
@@ -46,12 +46,13 @@ check: $(INSTALLED_TEST) pdf ## style, types and the quick tests; a minute
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2 -m "not slow and not torch" tests/unit tests/test_architecture.py; tests=$$?; \
 	wait $$!; mypy=$$?; cat "$$types"; exit $$((tests || mypy))
 
-bench: $(INSTALLED_TEST) postgres ## measure beside peers, which it installs, and write docs/performance.md
+bench: $(INSTALLED_TEST) postgres .bench/mlflow/bin/mlflow ## measure beside peers, which it installs, and write docs/performance.md
 	@$(LOCKED) --requirement requirements/bench.lock
-	@test -x .bench/mlflow/bin/mlflow || { $(PYTHON) -m venv .bench/mlflow && \
-		.bench/mlflow/bin/python $(INSTALL) --only-binary :all: --requirement requirements/mlflow.lock; }
 	@$(BIN)/python -m tests.bench.figures
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
+
+.bench/mlflow/bin/mlflow: requirements/mlflow.lock
+	@$(PYTHON) -m venv .bench/mlflow && .bench/mlflow/bin/python $(INSTALL) --only-binary :all: --requirement requirements/mlflow.lock && touch $@
 
 reliability: $(INSTALLED_TEST) browser postgres hosts ## attack the product for about an hour, and write docs/reliability.md
 	@$(BIN)/python -m tests.reliability.outcomes

@@ -22,11 +22,13 @@ from aisbench_core.importing.readers.reading import columns_of, read_path
 from aisbench_core.importing.readers.results import Unread
 from aisbench_core.messages import verbatim
 from aisbench_core.mlflow.exporting import MlflowExport
-from aisbench_core.mlflow.schema import REQUIRED
+from aisbench_core.mlflow.store import REQUIRED
+from aisbench_core.mlflow.tracking import TrackingServer
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.reading import reader
 from aisbench_core.warehouse.store.schema import TABLES
 from tests import records as a
+from tests.mlflow_server import tracking_server
 from tests.team_warehouse import with_many_samples
 
 SECRET = "AK-OF-SOMEBODY"
@@ -179,7 +181,8 @@ def _make_store(file: Path) -> None:
     warehouse.record_many([*a.records([8000.0, 8100.0]), with_many_samples("long")])
     found = reader(warehouse.location)
     try:
-        MlflowExport(found).export(BoardQuery("cn-north-9"), file, replace=True)
+        with tracking_server(file) as server:
+            MlflowExport(found).export(BoardQuery("cn-north-9"), TrackingServer(server.address, {}))
     finally:
         found.close()
 

@@ -48,7 +48,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
         }
     ),
     **dict.fromkeys(("authlib", "itsdangerous", "joserfc"), frozenset({"aisbench_core/web/oidc"})),
-    "requests": frozenset({"aisbench_core/cloud", "aisbench_core/web/oidc"}),
+    "requests": frozenset({"aisbench_core/cloud", "aisbench_core/mlflow/tracking.py", "aisbench_core/web/oidc"}),
     "urllib3": frozenset({"aisbench_core/cloud", "aisbench_core/notifications", "aisbench_core/web"}),
     "weasyprint": frozenset({"aisbench_core/report"}),
     "xlsxwriter": frozenset({"aisbench_core/warehouse"}),
@@ -122,7 +122,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *("aisbench_core.backups", "aisbench_core.cleaning.plans", "aisbench_core.cli", "aisbench_core.console_log"),
         *("aisbench_core.diagnosing.cause", "aisbench_core.doctor.diagnosis", "aisbench_core.health"),
         "aisbench_core.importing.readers.results",
-        "aisbench_core.logs",
+        *("aisbench_core.logs", "aisbench_core.mlflow.tracking"),
         *("aisbench_core.importing.choices", "aisbench_core.reproducing", "aisbench_core.series"),
         "aisbench_core.notifications.channels",
         *("aisbench_core.results.job_events", "aisbench_core.results.utilisation", "aisbench_core.rulesets"),

@@ -25,12 +25,11 @@ from aisbench_core.cli.options import (
     assignments,
     command,
     output_option,
-    overwrite_option,
     ruleset_option,
     run_filters,
     valid_only_option,
 )
-from aisbench_core.cli.remote.paths import OutputPath, UnsentPath
+from aisbench_core.cli.remote.paths import UnsentPath
 from aisbench_core.cli.results import full_id, query_of
 
 if TYPE_CHECKING:
@@ -122,22 +121,28 @@ mlflow = Group("mlflow", help="Export runs to MLflow; `aisbench import` reads an
 
 
 @mlflow.command("export")
-@click.argument("file", type=OutputPath())
+@click.argument("url", required=False)
 @run_filters
 @valid_only_option
-@overwrite_option
-def export_to_mlflow(file: Path, valid_only: bool, replace: bool, **filters: Any) -> None:
-    """Write runs to FILE, a new MLflow store in SQLite; view it with `mlflow ui --backend-store-uri sqlite:///FILE`.
+def export_to_mlflow(url: str | None, valid_only: bool, **filters: Any) -> None:
+    """Send runs to the MLflow tracking server at URL; default: MLFLOW_TRACKING_URI.
 
     There is one experiment per workload, region and kind. Metrics that were not measured are missing; rehearsals are
-    tagged.
+    tagged. It can be repeated: runs that are there stay, and one that has changed replaces its older one, which MLflow
+    keeps as deleted. To sign in, set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN.
     """
+    from aisbench_core.mlflow.tracking import SendOutcome, TrackingServer
+    from aisbench_core.settings import environment
+
+    address = url or environment().get("MLFLOW_TRACKING_URI")
+    if not address:
+        raise click.UsageError("name the URL of a tracking server, or set MLFLOW_TRACKING_URI")
+    server = TrackingServer(address, environment())
     core = open_core(writing=False)
     query = query_of(core, include_invalid=not valid_only, **filters)
-    with display.user_umask():
-        count = core.mlflow.export(query, file, replace=replace)
-    display.deliver(file)
-    display.message(f"{display.count(count, 'run')} of {query.region} written to {file}")
+    sent = core.mlflow.export(query, server)
+    counts = ", ".join(f"{sent[outcome]:,} {outcome}" for outcome in SendOutcome)
+    display.message(f"{display.count(sent.total(), 'run')} of {query.region} are in {server.address}: {counts}")
 
 
 SQL_FORMATS = ("table", "csv", "json", "parquet")

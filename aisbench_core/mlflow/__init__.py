@@ -1,1 +1,1 @@
-"""MLflow stores in SQLite: reading results from them, and exporting runs to them."""
+"""MLflow: reading results from its stores in SQLite, and exporting runs to its tracking servers."""

@@ -12,7 +12,33 @@ from typing import Any
 
 from aisbench_core.errors import ResultError, excerpt
 from aisbench_core.messages import Message
-from aisbench_core.mlflow.schema import ALLOWED, REQUIRED, VALUES
+
+# The columns that a store must have to be read.
+REQUIRED: Mapping[str, tuple[str, ...]] = {
+    "experiments": ("experiment_id", "name", "lifecycle_stage"),
+    "runs": ("run_uuid", "name", "user_id", "status", "start_time", "end_time", "lifecycle_stage", "experiment_id"),
+    "params": ("key", "value", "run_uuid"),
+    "tags": ("key", "value", "run_uuid"),
+    "metrics": ("key", "value", "timestamp", "run_uuid", "step", "is_nan"),
+    "latest_metrics": ("key", "value", "timestamp", "run_uuid", "step", "is_nan"),
+}
+
+_OR_NULL = ("text", "null")
+_COUNT = ("integer",)
+_TIME = ("integer", "null")
+# Allowed SQLite types by column: SQLite itself stores any type in any column.
+_ALLOWED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("key", "run_uuid"), ("text",)),
+    **dict.fromkeys(("name", "lifecycle_stage", "user_id", "status"), _OR_NULL),
+    **dict.fromkeys(("experiment_id", "step", "is_nan"), _COUNT),
+    **dict.fromkeys(("start_time", "end_time", "timestamp"), _TIME),
+}
+
+# Allowed types of the column `value`, by table.
+_VALUES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("params", "tags"), _OR_NULL),
+    **dict.fromkeys(("metrics", "latest_metrics"), ("real", "integer")),
+}
 
 # Values of one run's history that are read. No benchmark has more.
 MAX_POINTS = 100_000
@@ -175,7 +201,7 @@ def _check_tables(query: Query) -> None:
 def _check_values(query: Query) -> None:
     for table, columns in REQUIRED.items():
         for name in columns:
-            allowed = VALUES[table] if name == "value" else ALLOWED[name]
+            allowed = _VALUES[table] if name == "value" else _ALLOWED[name]
             kinds = ", ".join(f"'{kind}'" for kind in allowed)
             sql = f"select typeof({name}), {name} from {table} where typeof({name}) not in ({kinds}) limit 1"
             for kind, value in query(sql):

@@ -2,19 +2,18 @@
 
 import json
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aisbench_core.mlflow.exporting import MlflowExport
+from aisbench_core.mlflow.exporting import tracked_run
 from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.records.full_runs import iter_full_runs
 from aisbench_core.warehouse.store.reading import reader
 from tests.bench.figures import put
 from tests.bench.test_beside_mlflow import PYTHON
@@ -92,10 +91,8 @@ def told(folder: Path) -> dict[str, Any]:
     """One such run as MLflow would have it: params and tags by name, metrics as (name, value, time, step)."""
     warehouse = Warehouse(folder / "one.duckdb")
     warehouse.record(finished("one"))
-    MlflowExport(reader(warehouse.location)).export(BoardQuery("cn-north-9"), folder / "one.db")
-    found: dict[str, Any] = defaultdict(dict)
-    with sqlite3.connect(folder / "one.db") as con:
-        for kind in ("params", "tags"):
-            found[kind] = dict(con.execute(f"select key, value from {kind}"))
-        found["metrics"] = con.execute("select key, value, timestamp, step from metrics").fetchall()
-    return found
+    with reader(warehouse.location).cursor() as cur:
+        [run] = iter_full_runs(cur, BoardQuery("cn-north-9"))
+    sent = tracked_run(run)
+    points = [(key, value, at, step) for key, step, at, value in sent.points]
+    return {"params": sent.params, "tags": sent.tags, "metrics": points}

@@ -16,6 +16,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_file import temporary_copy
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
+from tests.mlflow_server import tracking_server
 from tests.read_only_folder import by_mode, by_mount, content, run
 from tests.stored_schemas import unpack_file
 
@@ -36,7 +37,7 @@ READING = (
     ["show", "run-0"],
     ["clone", "run-0"],
     ["diff", "run-0", "run-1"],
-    ["mlflow", "export", "{elsewhere}/mlflow.db"],
+    ["mlflow", "export", "{mlflow}"],
     ["note", "run-0"],
     ["logs", "run-0"],
     ["clean", "run-0", "--folder", "--dry-run"],
@@ -100,7 +101,6 @@ def typed(words: Sequence[str], folder: Path, commands: Sequence[Sequence[str]])
     """Each command's exit code and what it said, of a process that begins with these words."""
     elsewhere = folder.parent / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
-    asked = [[word.format(elsewhere=elsewhere) for word in command] for command in commands]
     environment = {
         "AISBENCH_DATA_DIR": str(folder),
         "AISBENCH_PROFILE": "lab",
@@ -110,7 +110,10 @@ def typed(words: Sequence[str], folder: Path, commands: Sequence[Sequence[str]])
         "AISBENCH_LOOK_SECONDS": "1",
     }
     whole = [*words, sys.executable, "-m", "tests.flow.read_only_commands"]
-    return [(code, out, err) for code, out, err in json.loads(run(whole, environment, json.dumps(asked)))]
+    with tracking_server(folder.parent / "mlflow.db") as mlflow:
+        asked = [[word.format(elsewhere=elsewhere, mlflow=mlflow.address) for word in command] for command in commands]
+        said = run(whole, environment, json.dumps(asked))
+    return [(code, out, err) for code, out, err in json.loads(said)]
 
 
 @pytest.mark.parametrize("way", [by_mount, by_mode])

@@ -18,6 +18,7 @@ from aisbench_core.cli import main
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.flow.command_line import AS_TYPED
+from tests.mlflow_server import tracking_server
 
 
 @pytest.fixture
@@ -192,14 +193,27 @@ def test_a_snapshot_is_taken_and_asked(data_dir: Path) -> None:
 
 def test_runs_go_to_mlflow_and_are_here_already_when_they_come_back(data_dir: Path) -> None:
     file = data_dir / "mlflow.db"
+    with tracking_server(file) as server:
+        export = ("mlflow", "export", server.address, "--nodes", "1", "--region", "cn-north-9")
 
-    done = type_in(data_dir, "mlflow", "export", str(file), "--nodes", "1", "--region", "cn-north-9")
+        sent, again = type_in(data_dir, *export), type_in(data_dir, *export)
 
-    assert (done.exit_code, done.stderr) == (0, f"3 runs of cn-north-9 written to {file}\n"), done.output
-    assert type_in(data_dir, "mlflow", "export", str(file), "--region", "cn-north-9").exit_code == 2
+    where = f"3 runs of cn-north-9 are in {server.address}"
+    assert (sent.exit_code, sent.stderr) == (0, f"{where}: 3 new, 0 replaced, 0 existing\n"), sent.output
+    assert (again.exit_code, again.stderr) == (0, f"{where}: 0 new, 0 replaced, 3 existing\n"), again.output
     back = type_in(data_dir, "import", str(file))
     assert back.exit_code == 0, back.output
     assert "3 already imported" in back.stdout
+
+
+def test_the_tracking_server_is_mlflows_variable_unless_one_is_named(data_dir: Path) -> None:
+    with tracking_server(data_dir / "mlflow.db") as server:
+        named = CliRunner().invoke(
+            main, ["mlflow", "export"], env={"AISBENCH_DATA_DIR": str(data_dir), "MLFLOW_TRACKING_URI": server.address}
+        )
+
+    assert (named.exit_code, named.stderr.split(": ")[0]) == (0, f"3 runs of cn-north-9 are in {server.address}")
+    assert type_in(data_dir, "mlflow", "export").exit_code == 2
 
 
 def test_a_key_press_ends_a_long_question(data_dir: Path) -> None:

@@ -5,6 +5,7 @@
 
 import sqlite3
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -13,12 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ConfigError
 from aisbench_core.importing.choices import Choices
 from aisbench_core.importing.readers.reading import columns_of, read_path, read_stream
 from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Table, Unread
-from aisbench_core.mlflow.exporting import MlflowExport
-from aisbench_core.mlflow.schema import REQUIRED, REVISION, TABLES
+from aisbench_core.mlflow.tracking import SendOutcome, TrackingServer
 from aisbench_core.model import (
     AnnotationChange,
     AnnotationKind,
@@ -29,11 +28,11 @@ from aisbench_core.model import (
     ServerResult,
 )
 from aisbench_core.settings import Settings
-from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.store.reading import reader
+from aisbench_core.warehouse import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import named
+from tests.mlflow_server import tracking_server
 from tests.stored_cards import rank_results_of
 
 STORES = sorted((Path(__file__).parent / "mlflow").glob("*.sql"))
@@ -63,10 +62,15 @@ def core_in(folder: Path) -> Core:
 
 
 def sent(core: Core, file: Path, *records: RunRecord) -> Path:
-    """These runs in a warehouse, and from there in a store."""
+    """These runs in a warehouse, and from there in a tracking server's store."""
     core.warehouse.record_many(records)
-    core.mlflow.export(QUERY, file)
+    export(core, file, QUERY)
     return file
+
+
+def export(core: Core, file: Path, query: BoardQuery) -> Counter[SendOutcome]:
+    with tracking_server(file) as server:
+        return core.mlflow.export(query, TrackingServer(server.address, {}))
 
 
 @pytest.mark.parametrize("store", STORES, ids=lambda store: store.stem)
@@ -128,8 +132,9 @@ def test_a_store_is_found_in_folders_and_archives(tmp_path: Path) -> None:
 
 
 def test_databases_that_are_not_understood_are_named(tmp_path: Path) -> None:
-    changed = "alter table latest_metrics rename to elsewhere; insert into alembic_version values ('abc');"
-    stranger, newer = made(tmp_path, "create table mine (x int)", "a.db"), made(tmp_path, TABLES + changed, "b.db")
+    renamed = "alter table latest_metrics rename to elsewhere; update alembic_version set version_num = 'abc';"
+    changed = STORES[0].read_text() + renamed
+    stranger, newer = made(tmp_path, "create table mine (x int)", "a.db"), made(tmp_path, changed, "b.db")
 
     assert [each.reason.split(":")[0] for each in found_in(stranger)[1]] == [
         "it is an SQLite database, but not MLflow's"
@@ -142,18 +147,6 @@ def test_a_damaged_database_is_named(tmp_path: Path) -> None:
     file.write_bytes(b"SQLite format 3\0" + b"x" * 4096)
 
     assert "cannot be read as an SQLite database" in found_in(file)[1][0].reason
-
-
-def test_a_written_store_has_the_tables_that_mlflow_makes(tmp_path: Path) -> None:
-    file = sent(core_in(tmp_path / "data"), tmp_path / "out.db", a.record())
-
-    theirs = made(tmp_path, STORES[0].read_text(), "theirs.db")
-    for table in (*REQUIRED, "alembic_version"):
-        asked = f"select name, type, \"notnull\", pk from pragma_table_info('{table}')"
-        assert rows(file, asked) == rows(theirs, asked)
-    assert rows(file, "select * from alembic_version") == rows(theirs, "select * from alembic_version") == [(REVISION,)]
-    assert rows(file, "pragma foreign_key_check") == []
-    assert len(rows(file, "select name from sqlite_master where type = 'table'")) == 19
 
 
 def rows(file: Path, sql: str) -> list[tuple[object, ...]]:
@@ -208,7 +201,7 @@ def test_odd_contents_of_one_run_keep_no_other_from_being_written(tmp_path: Path
             cells = "spec = $1, system = $1, tester = $1, tags = $1"
             cur.execute(f"update runs set {cells} where run_id = $2", [cell, f"run-{number}"])
 
-    assert core.mlflow.export(QUERY, file) == 5
+    assert export(core, file, QUERY) == {SendOutcome.NEW: 5}
 
     told = "select name, key, substr(value, 1, 16), length(value) from params join runs using (run_uuid)"
     assert rows(file, f"{told} where key like 'parameters.%' order by name, key") == [
@@ -262,7 +255,7 @@ def test_numbers_come_back_as_they_went(tmp_path: Path) -> None:
 def test_rehearsals_stay_rehearsals_on_their_way(tmp_path: Path) -> None:
     here, there = core_in(tmp_path / "here"), core_in(tmp_path / "there")
     here.warehouse.record_many(several())
-    here.mlflow.export(replace(QUERY, rehearsal=True), tmp_path / "out.db")
+    export(here, tmp_path / "out.db", replace(QUERY, rehearsal=True))
 
     (found,), _ = found_in(tmp_path / "out.db")
     there.imports.save([found], Choices(there.imports.where(region="cn-north-9")), named("bob"))
@@ -282,19 +275,3 @@ def test_a_run_that_comes_back_to_where_it_was_made_is_here_already(tmp_path: Pa
     saved = core.imports.save(results, Choices(), named("ann"))
 
     assert (saved.new, saved.existing) == ((), 1)
-
-
-def test_a_file_that_is_there_is_written_over_only_when_asked(tmp_path: Path) -> None:
-    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
-    warehouse.record(a.record())
-    export, file = MlflowExport(reader(warehouse.location)), tmp_path / "out.db"
-    file.write_text("mine")
-
-    with pytest.raises(ConfigError, match="already exists"):
-        export.export(QUERY, file)
-    with pytest.raises(ConfigError, match="cannot be written"):
-        export.export(QUERY, tmp_path / "missing" / "out.db")
-
-    assert file.read_text() == "mine"
-    assert export.export(QUERY, file, replace=True) == 1
-    assert sorted(each.suffix for each in tmp_path.iterdir()) == [".db", ".duckdb", ".queue", ".wal"]

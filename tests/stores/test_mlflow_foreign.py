@@ -7,7 +7,7 @@ import pytest
 from aisbench_core.importing.choices import Choices
 from aisbench_core.importing.readers.reading import columns_of, read_path
 from aisbench_core.importing.readers.results import ParsedResult, Unread
-from aisbench_core.mlflow.schema import REQUIRED
+from aisbench_core.mlflow.store import REQUIRED
 from tests import records as a
 from tests.actors import named
 from tests.stores.test_mlflow import core_in, found_in, made, sent

@@ -15,6 +15,7 @@ import duckdb
 
 from aisbench_core.importing.readers.tables import guessed
 from aisbench_core.mlflow.exporting import MlflowExport
+from aisbench_core.mlflow.tracking import TrackingServer
 from aisbench_core.model import RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse
 from aisbench_core.warehouse.answers.boards import BoardRow
@@ -24,6 +25,7 @@ from aisbench_core.warehouse.store.reading import reader
 from pages._ui.leaderboard.rows import median_cells
 from pages._ui.shell.words import Language, set_language
 from tests import records as a
+from tests.mlflow_server import tracking_server
 from tests.stored_schemas import unpack_file
 from tests.unit import test_column_docs
 
@@ -87,7 +89,8 @@ def _head(row: BoardRow, language: Language) -> str:
 
 
 def _mlflow(warehouse: Warehouse, file: Path) -> float:
-    MlflowExport(reader(warehouse.location)).export(BoardQuery("cn-north-9"), file)
+    with tracking_server(file) as server:
+        MlflowExport(reader(warehouse.location)).export(BoardQuery("cn-north-9"), TrackingServer(server.address, {}))
     with sqlite3.connect(file) as con:
         [(value,)] = con.execute("select distinct value from latest_metrics where key = 'cpu_power_w'").fetchall()
     return float(value)

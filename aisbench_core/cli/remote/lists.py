@@ -19,7 +19,7 @@ REMOTE = frozenset(
         *("leaderboard", "compare", "scaling", "regress", "spending", "validate", "ruleset list", "ruleset show"),
         *("baseline mark", "baseline unmark", "baseline list"),
         *(f"system {name}" for name in ("show", "edit", "keep", "import", "export")),
-        *("import", "imports list", "imports forget", "export", "report", "sql", "mlflow export"),
+        *("import", "imports list", "imports forget", "export", "report", "sql"),
         *("warehouse rebuild", "warehouse check", "warehouse compact", "warehouse snapshot"),
         *("views list", "views delete", "workloads", "profiles", "health"),
         *("budget list", "budget set", "budget remove", "approve", "decline"),
@@ -37,6 +37,7 @@ FOLDER = Message("works on the files of the machine where it is typed")
 LOCAL: Mapping[str, Message] = {
     **dict.fromkeys(("serve", "api serve", "tensorboard", "mindinsight"), PROCESS),
     **dict.fromkeys(("backup", "restore", "warehouse move", "ledger copy", "run-folders publish"), FOLDER),
+    "mlflow export": Message("signs in to MLflow with the keys of the machine where it is typed"),
     "follow": Message("follows the runs of the machine where it is typed"),
     "doctor": Message("examines the machine where it is typed"),
     "workload import": Message("unpacks a package, which can be too large to be sent: the page New run imports it"),

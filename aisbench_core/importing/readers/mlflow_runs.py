@@ -11,7 +11,7 @@ from aisbench_core.importing.readers.results import ParsedResult, Results, Table
 from aisbench_core.importing.readers.rows import Row
 from aisbench_core.importing.readers.tables import read_rows, table_of
 from aisbench_core.messages import Message
-from aisbench_core.mlflow import schema
+from aisbench_core.mlflow import keys
 from aisbench_core.mlflow.store import MlflowStore, Point, StoreRun, opened
 from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
 from aisbench_core.model.spec import canonical_json
@@ -42,7 +42,7 @@ def read_store(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Result
             source = f"{file.name}!{experiment}"
             foreign: list[tuple[int, StoreRun]] = []
             for position, run in enumerate(store.runs(number, experiment), start=1):
-                if schema.RUN_ID in run.tags:
+                if keys.RUN_ID in run.tags:
                     yield _own(run, source, position)
                 else:
                     foreign.append((position, run))
@@ -55,7 +55,7 @@ def columns_of_store(file: Opened) -> Iterator[Table]:
     with file.on_disk() as path, opened(path) as store:
         for number, experiment in store.experiments().items():
             names = _names(store, number)
-            runs = [run for run in store.runs(number, experiment) if schema.RUN_ID not in run.tags]
+            runs = [run for run in store.runs(number, experiment) if keys.RUN_ID not in run.tags]
             if runs:
                 yield table_of(_header(names), [_row(run, names) for run in runs], f"{file.name}!{experiment}")
 
@@ -129,32 +129,32 @@ def _row(run: StoreRun, names: Sequence[tuple[str, str]]) -> Row:
 
 def _own(run: StoreRun, source: str, number: int) -> ParsedResult:
     tags, params, metrics = run.tags, run.params, run.metrics
-    identity, values_identity = identities({"run_id": tags[schema.RUN_ID]}, tags.get(schema.JOB_ID, ""))
-    numbers = {key: metrics[name] for key, name in schema.REPORTED.items() if name in metrics}
-    times = {key: time for key in schema.PERIODS if (time := _time(tags.get(f"aisbench.{key}", "")))}
-    servers = _steps(run.history, schema.SERVER_THROUGHPUT)
-    expected = metrics.get(schema.RANKS_EXPECTED)
+    identity, values_identity = identities({"run_id": tags[keys.RUN_ID]}, tags.get(keys.JOB_ID, ""))
+    numbers = {key: metrics[name] for key, name in keys.REPORTED.items() if name in metrics}
+    times = {key: time for key in keys.PERIODS if (time := _time(tags.get(f"aisbench.{key}", "")))}
+    servers = _steps(run.history, keys.SERVER_THROUGHPUT)
+    expected = metrics.get(keys.RANKS_EXPECTED)
     return ParsedResult(
         source=source,
         number=number,
         identity=identity,
         values_identity=values_identity,
-        raw=tags.get(schema.RAW) or canonical_json({**params, **metrics}),
+        raw=tags.get(keys.RAW) or canonical_json({**params, **metrics}),
         info=TrainResultInfo(**numbers, **times),  # type: ignore[arg-type]  # by name
         **{name: params.get(name, "") for name in _PARAMS},  # type: ignore[arg-type]  # by name
-        job_id=tags.get(schema.JOB_ID, ""),
+        job_id=tags.get(keys.JOB_ID, ""),
         job_name=run.name,
         mode=Mode(params["mode"]) if params.get("mode") in {*Mode} else None,
         node_count=_count(params.get("node_count")),
         cards_per_node=_count(params.get("cards_per_node")),
         created_by=run.user,
-        run_id=tags[schema.RUN_ID],
-        rehearsal=tags.get(schema.REHEARSAL) == "true",
-        synthetic_data=tags.get(schema.SYNTHETIC) == "true",
+        run_id=tags[keys.RUN_ID],
+        rehearsal=tags.get(keys.REHEARSAL) == "true",
+        synthetic_data=tags.get(keys.SYNTHETIC) == "true",
         ranks_expected=round(expected) if expected is not None and 0 <= expected <= _MOST_RANKS else None,
         rank_results=tuple(_ranks(run.history)),
         server_throughputs=tuple(value for _, value in servers),
-        server_accuracies=tuple(value for _, value in _steps(run.history, schema.SERVER_ACCURACY)),
+        server_accuracies=tuple(value for _, value in _steps(run.history, keys.SERVER_ACCURACY)),
         started_at=run.started_at,
         ended_at=run.ended_at,
         samples=tuple(_samples(run.history)),
@@ -174,7 +174,7 @@ def _count(text: str | None) -> int | None:
 
 
 def _ranks(history: Sequence[Point]) -> Iterator[RankResult]:
-    start = schema.RANK.format(server="")
+    start = keys.RANK.format(server="")
     for point in history:
         server = point.name.removeprefix(start)
         if point.name.startswith(start) and _SMALL.fullmatch(server):
@@ -189,5 +189,5 @@ def _samples(history: Sequence[Point]) -> Iterator[MetricSample]:
     for point in history:
         kind, _, rest = point.name.partition(".")
         name, _, node = rest.rpartition(".node_")
-        if kind == schema.NPU_SAMPLE and name and _SMALL.fullmatch(node):
+        if kind == keys.NPU_SAMPLE and name and _SMALL.fullmatch(node):
             yield MetricSample(point.at, int(node), name, point.value)
