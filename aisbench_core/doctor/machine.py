@@ -31,7 +31,7 @@ _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)$", re.MULTILINE)
 def check_addresses(profile: Profile) -> Iterator[Diagnosis]:
     """Whether the host names contain the profile's region. A profile's own `caution` comes first."""
     if profile.caution:
-        advice = Message("see docs/sandbox.md, What jobs see of this machine")
+        advice = Message("see docs/sandbox.md, Isolation of jobs")
         yield Diagnosis("profile", State.WARN, verbatim(profile.caution), advice)
         return
     for key, address in (("obs_server", profile.obs_server), ("modelarts_endpoint", profile.training_endpoint)):
