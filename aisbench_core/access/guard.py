@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from aisbench_core.access.audit_entry import Act, ActOutcome
 from aisbench_core.access.permissions import PERMISSIONS, ROLES, Permission, has_role, role_of
-from aisbench_core.access.subjects import subject_of
+from aisbench_core.access.subjects import MADE, paths_of, subject_of
 from aisbench_core.changes import NOTES, ChangeNotes
 from aisbench_core.errors import AisbenchError, NotAllowed, ReadOnlyFolder
 from aisbench_core.messages import Message
@@ -51,6 +51,9 @@ def _guarded(method: Callable[P, R], permission: Permission, owner_of: OwnerOf |
     signature = inspect.signature(method)
     if "actor" not in signature.parameters or (owner_of is None) != (permission.others is None):
         raise TypeError(f"{method.__qualname__} takes no actor, or its permission and its decorator differ on owners")
+    named = {path.partition(".")[0] for paths in paths_of(permission.subject) for path in paths}
+    if not named <= {*signature.parameters, MADE}:
+        raise TypeError(f"{method.__qualname__} takes no {named - {*signature.parameters}}, its subject in the audit")
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -58,13 +61,13 @@ def _guarded(method: Callable[P, R], permission: Permission, owner_of: OwnerOf |
         # example, can be stopped with it, even if somebody else launched one again. They are one entry of the audit.
         if NOTES.get():
             return method(*args, **kwargs)
-        given = signature.bind(*args, **kwargs)
-        given.apply_defaults()
-        with _recorded(permission, given.arguments) as subject:
-            _check(permission, owner_of, given.arguments)
-            result = method(*args, **kwargs)
-            subject.append(result)
-        return result
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        given = bound.arguments
+        with _recorded(permission, given):
+            _check(permission, owner_of, given)
+            given[MADE] = made = method(*args, **kwargs)
+        return made
 
     call.__permission__ = permission  # type: ignore[attr-defined]  # the generated table reads it
     return call
@@ -78,13 +81,12 @@ def _check(permission: Permission, owner_of: OwnerOf | None, given: Mapping[str,
 
 
 @contextmanager
-def _recorded(permission: Permission, given: Mapping[str, Any]) -> Iterator[list[object]]:
-    """A context whose outcome is recorded; it gets what the change returned."""
+def _recorded(permission: Permission, given: Mapping[str, Any]) -> Iterator[None]:
+    """A context whose outcome is recorded; it adds what the change returned to the arguments."""
     notes, outcome = ChangeNotes(), ActOutcome.FAILED
-    returned: list[object] = []
     token = NOTES.set(notes)
     try:
-        yield returned
+        yield
         outcome = ActOutcome.DONE
     except NotAllowed as error:
         outcome = ActOutcome.REFUSED
@@ -99,14 +101,12 @@ def _recorded(permission: Permission, given: Mapping[str, Any]) -> Iterator[list
     finally:
         NOTES.reset(token)
         if permission.is_change:
-            _record(permission, given, returned, outcome, notes)
+            _record(permission, given, outcome, notes)
 
 
-def _record(
-    permission: Permission, given: Mapping[str, Any], returned: list[object], outcome: ActOutcome, notes: ChangeNotes
-) -> None:
+def _record(permission: Permission, given: Mapping[str, Any], outcome: ActOutcome, notes: ChangeNotes) -> None:
     actor: Actor = given["actor"]
-    role, subject = role_of(actor), subject_of(given, returned)
+    role, subject = role_of(actor), subject_of(permission.subject, given)
     values = (notes.before, notes.after, "; ".join(notes.sentences))
     act = Act(actor.name, role or "", actor.via, permission.change, subject, outcome, *values)
     for recorder in _RECORDERS:
@@ -130,7 +130,7 @@ def require_first(actor: Actor, method: str) -> None:
     except NotAllowed as error:
         notes = ChangeNotes()
         notes.sentences.append(str(error.message))
-        _record(PERMISSIONS[method], {"actor": actor}, [], ActOutcome.REFUSED, notes)
+        _record(PERMISSIONS[method], {"actor": actor}, ActOutcome.REFUSED, notes)
         raise
 
 

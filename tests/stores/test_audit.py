@@ -15,7 +15,7 @@ from aisbench_core.model import Actor, BudgetScope, Event, Level, Role, WayIn
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
-from tests.records import run
+from tests.records import run, spec
 from tests.team_ledger import IN_A_FILE
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -123,6 +123,15 @@ def test_a_budget_is_named_by_whose_it_is_whether_it_was_saved_refused_or_remove
     assert [one.object for one in reversed(acts(core, change="budget."))] == [
         "person ann", "person ann", "everybody", "person ann",
     ]  # fmt: skip
+
+
+def test_what_has_no_id_of_its_own_is_named_by_what_the_permission_says(core: Core) -> None:
+    core.warehouse.unmark_baseline("no-group", TESTER)
+    with pytest.raises(AisbenchError):
+        core.runs.launch(spec(flavor=""), "nowhere", TESTER)
+
+    named = [one.object for one in reversed(acts(core, excluded="seal."))]
+    assert named == ["no-group", "nowhere"]
 
 
 @pytest.mark.every_store

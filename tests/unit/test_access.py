@@ -260,6 +260,15 @@ def test_there_is_no_way_around_a_role(core: Core) -> None:
     assert walked >= len(PERMISSIONS) * len(ROLES) * len(WAYS) - 2 * 8
 
 
+def test_the_audit_asks_for_no_argument_that_a_method_lacks() -> None:
+    class Runs:
+        def stop(self, run: str, actor: Actor) -> None: ...
+
+    Runs.stop.__qualname__ = "Runs.collect_again"
+    with pytest.raises(TypeError, match="its subject in the audit"):
+        permitted(Runs.stop)
+
+
 def test_one_may_change_what_one_owns(core: Core) -> None:
     own = [method for method, permission in PERMISSIONS.items() if permission.others]
     foreign_jobs = {"Jobs.stop", "Jobs.delete", "Jobs.request_diagnosis"}  # of no run of this console
