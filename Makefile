@@ -12,7 +12,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolati
 INSTALL := requirements/install.py --require-hashes
 LOCKED := $(BIN)/python $(INSTALL) --requirement requirements/run.lock
 
-RUN_TESTS := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/bench --ignore tests/reliability
+RUN_TESTS := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --ignore tests/bench --ignore tests/reliability
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -21,7 +21,8 @@ run: $(INSTALLED) ## set up, start the console and a sandbox region beside it, p
 	@$(BIN)/aisbench serve --sandbox
 
 # Files go out in their order: those of the browser, which follow each other in one, and at the end the small ones of
-# tests/unit, so that both processes end together. Each program that a test starts is read as compiled, wherever we are.
+# tests/unit, so that all processes end together. On two cores a third works while others wait for a page or a job.
+# Each program that a test starts is read as compiled, wherever we are.
 test: $(INSTALLED_TEST) pdf browser postgres servers oidc ## set up and run the tests, in a real browser too
 	@$(RUN_TESTS) -m "not torch and not frameworks and not exhaustive"
 

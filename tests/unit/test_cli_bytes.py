@@ -49,6 +49,7 @@ def test_an_argument_that_is_not_utf_8_is_refused_by_its_name(
     assert not (tmp_path / "console.log").exists()
 
 
+@pytest.mark.slow
 def test_a_file_may_have_any_name(tmp_path: Path) -> None:
     """In a process of its own, whose output takes UTF-8 only, as in a shell with a language."""
     file, command = tmp_path / f"{ODD}.tar", [sys.executable, "-m", "aisbench_core.cli", "backup"]
