@@ -1,8 +1,9 @@
-"""docs/modelarts.md says of every heading of ModelArts' guide where it is here, and whatever it names does exist."""
+"""modelarts_manual.yaml says of every heading of ModelArts' guide where it is here, and whatever it names does exist.
+
+docs/modelarts.md lists what differs."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import click
 import pytest
@@ -15,46 +16,50 @@ from aisbench_core.preflight import offline, online
 from aisbench_core.settings import HOME, Profile, Settings
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, catalogue
+from tests.unit.coverage_tables import Coverage, Row
 from tests.unit.modelarts_guide import HEADINGS
+from tests.unit.test_docs import is_there
 
 DOCUMENT = HOME / "docs" / "modelarts.md"
-HEAD = "| in the guide | here | where, or why |\n|---|---|---|\n"
+FILE = "tests/unit/modelarts_manual.yaml"
 PRESENT = {"yes", "in part", "differently"}
 ABSENT = {"not yet", "no"}
 MODELS: Mapping[str, type[BaseModel]] = {"spec": RunSpec, "profile": Profile, "settings": Settings}
 PUBLIC = "https://support.huaweicloud.com/"
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row: a heading of the guide, what is said of it, and where it is."""
-
-    heading: str
-    said: str
-    where: str
+GUIDE = Coverage("The ModelArts training guide", "modelarts_manual.yaml")
 
 
-def rows() -> list[Row]:
-    """Every row of the tables about the guide."""
-    tables = DOCUMENT.read_text("utf-8").split(HEAD)[1:]
-    lines = [line for table in tables for line in table.split("\n\n")[0].splitlines()]
-    return [Row(*(cell.strip() for cell in line.strip("|").split(" | "))) for line in lines]
+def document() -> str:
+    """docs/modelarts.md with its table as modelarts_manual.yaml has it."""
+    return GUIDE.page_with_exceptions(DOCUMENT)
 
 
 def code() -> set[str]:
-    """What the page names between backticks."""
-    return set(re.findall(r"`([^`\n]+)`", DOCUMENT.read_text("utf-8")))
+    """What the page and the tables name between backticks."""
+    return set(re.findall(r"`([^`\n]+)`", DOCUMENT.read_text("utf-8") + GUIDE.whole())) - {FILE}
+
+
+def test_the_page_lists_what_differs() -> None:
+    assert DOCUMENT.read_text("utf-8") == document(), "to write it anew: make docs"
+
+
+def test_every_link_leads_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)\s]+)\)", GUIDE.whole())
+
+    assert [each for each in links if not is_there(DOCUMENT, each)] == []
 
 
 def test_every_heading_of_the_guide_has_a_row_in_its_order() -> None:
-    found = [(row.heading.split()[0], row.heading) for row in rows()]
+    found = [(row.named.split()[0], row.named) for row in GUIDE.rows()]
 
     assert [number for number, _ in found] == [number for number, _ in HEADINGS]
     for (_, heading), (_, title) in zip(found, HEADINGS, strict=True):
         assert heading.endswith(f"({title})")
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row.heading.split()[0])
+@pytest.mark.parametrize("row", GUIDE.rows(), ids=lambda row: row.named.split()[0])
 def test_a_row_says_where_it_is_or_why_not(row: Row) -> None:
     assert row.said in PRESENT | ABSENT
     assert row.where
@@ -96,7 +101,7 @@ def test_a_workload_exists() -> None:
 
 def test_a_page_is_in_the_menu() -> None:
     menu = {catalogue(Language.EN)[f"menu.{page.stem}"] for page in navigation.ICONS}
-    where = " ".join(row.where for row in rows()) + DOCUMENT.read_text("utf-8").rpartition("## ")[2]
+    where = " ".join(row.where for row in GUIDE.rows()) + DOCUMENT.read_text("utf-8").rpartition("## ")[2]
 
     assert set(re.findall(r"\*\*([^*]+)\*\*", where)) <= menu
 

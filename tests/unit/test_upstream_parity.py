@@ -1,8 +1,9 @@
-"""docs/upstream.md says of everything in upstream's manuals where it is here, and whatever it names does exist."""
+"""upstream_manuals.yaml says of everything in upstream's manuals where it is here, and whatever it names does exist.
+
+docs/upstream.md lists what differs."""
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from typing import get_args
 
@@ -22,10 +23,11 @@ from aisbench_core.upstream.configs.keys import DICTS, SHELL_KEYS, keys_of
 from aisbench_core.warehouse.store.schema import RESULTS
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, catalogue
+from tests.unit.coverage_tables import Coverage, Row
+from tests.unit.test_docs import is_there
 from tests.unit.upstream_manual import NAMED, PARAMETERS
 
 DOCUMENT = HOME / "docs" / "upstream.md"
-HEAD = "| in the manual | here | where, or why |\n|---|---|---|\n"
 SAID = {"yes", "differently", "not needed", "not supported", "planned"}
 SHORT = 6
 """Names up to so many letters are often part of others, and must stand alone."""
@@ -43,31 +45,23 @@ MODELS: Mapping[str, type[BaseModel]] = {"spec": RunSpec, "profile": Profile, "s
 NAMES: Mapping[str, Iterable[str]] = {"system": FIELDS, "results": RESULTS}
 
 
-@dataclass(frozen=True)
-class Row:
-    """One row: what the manuals name, what is said of it, and where it is."""
-
-    named: str
-    said: str
-    where: str
-
-    @property
-    def code(self) -> list[str]:
-        """What stands between backticks in the last column."""
-        return re.findall(r"`([^`]+)`", self.where)
-
-    @property
-    def leads_somewhere(self) -> bool:
-        """Whether it names something that can be looked up, or refers to the row before."""
-        pages, links = re.findall(r"\*\*[^*]+\*\*", self.where), re.findall(r"\]\(", self.where)
-        return bool(pages or links or self.where.startswith("the same") or any(map(_kind, self.code)))
+MANUALS = Coverage("Everything in the two manuals of ais-bench-stubs", "upstream_manuals.yaml")
 
 
-def rows() -> list[Row]:
-    """Every row of the page's tables about the manuals."""
-    tables = DOCUMENT.read_text("utf-8").split(HEAD)[1:]
-    lines = [line for table in tables for line in table.split("\n\n")[0].splitlines()]
-    return [Row(*(cell.strip() for cell in line.strip("|").split(" | "))) for line in lines]
+def document() -> str:
+    """docs/upstream.md with its table of what differs as upstream_manuals.yaml has it."""
+    return MANUALS.page_with_exceptions(DOCUMENT)
+
+
+def code_of(row: Row) -> list[str]:
+    """What stands between backticks in the last column."""
+    return re.findall(r"`([^`]+)`", row.where)
+
+
+def leads_somewhere(row: Row) -> bool:
+    """Whether a row names something that can be looked up, or refers to the row before."""
+    pages, links = re.findall(r"\*\*[^*]+\*\*", row.where), re.findall(r"\]\(", row.where)
+    return bool(pages or links or row.where.startswith("the same") or any(map(_kind, code_of(row))))
 
 
 def _kind(text: str) -> str:
@@ -84,18 +78,28 @@ def _kind(text: str) -> str:
     return "rule" if re.fullmatch(r"[a-z-]+\.[a-z-]+", text) else ""
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row.named[:60])
+def test_the_page_lists_what_differs() -> None:
+    assert DOCUMENT.read_text("utf-8") == document(), "to write it anew: make docs"
+
+
+def test_every_link_leads_somewhere() -> None:
+    links = re.findall(r"\]\((?!https?:)([^)\s]+)\)", MANUALS.whole())
+
+    assert [each for each in links if not is_there(DOCUMENT, each)] == []
+
+
+@pytest.mark.parametrize("row", MANUALS.rows(), ids=lambda row: row.named[:60])
 def test_a_row_says_where_it_is_or_why_not(row: Row) -> None:
     assert row.said in SAID
     if row.said in ("yes", "differently"):
-        assert row.leads_somewhere
+        assert leads_somewhere(row)
     else:
         assert len(row.where.split()) >= 3
 
 
 def names(kind: str) -> list[str]:
     """Everything of a kind that the tables name."""
-    return sorted({text for row in rows() for text in row.code if _kind(text) == kind})
+    return sorted({text for row in MANUALS.rows() for text in code_of(row) if _kind(text) == kind})
 
 
 @pytest.mark.parametrize("text", names("command"))
@@ -138,14 +142,14 @@ def test_a_place_in_the_data_folder_is_documented(text: str) -> None:
 
 def test_a_page_is_in_the_menu() -> None:
     menu = {catalogue(Language.EN)[f"menu.{page.stem}"] for page in navigation.ICONS}
-    named = {page for row in rows() for page in re.findall(r"\*\*([^*]+)\*\*", row.where)}
+    named = {page for row in MANUALS.rows() for page in re.findall(r"\*\*([^*]+)\*\*", row.where)}
 
     assert named - menu == set()
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_everything_that_the_manuals_name_has_a_row(name: str) -> None:
-    named = [text for row in rows() for text in re.findall(r"`([^`]+)`", row.named)]
+    named = [text for row in MANUALS.rows() for text in re.findall(r"`([^`]+)`", row.named)]
 
     assert any(name == text or (len(name) > SHORT and name in text) for text in named)
 
