@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from datetime import datetime
 
 # Stands for what was not measured, or is not known.
 MISSING = "–"
@@ -118,3 +119,14 @@ def short(name: str) -> str:
 def clipped(text: str, most: int = 40) -> str:
     """A text of `most` letters or less; what is longer ends with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def csv_cell(value: object) -> str:
+    """One value that no column describes, as in an answer to SQL."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return guarded(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value.isoformat()}Z" if isinstance(value, datetime) else str(value)

@@ -18,9 +18,9 @@ from aisbench_core.seals.comparing import Recording, SealComparing, SealedRuns, 
 from aisbench_core.seals.service import Seals
 from aisbench_core.settings import Settings, load_profile
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store import Compacted, Progress, no_progress
 from aisbench_core.warehouse.store.integrity import Damage, IntegrityReport
 from aisbench_core.warehouse.store.merging import Moved
+from aisbench_core.warehouse.store.protocol import Compacted, Progress, no_progress
 from aisbench_core.warehouse.store.team import Access, Bucket, TeamLocation, team_location
 from aisbench_core.warehouse.store.warehouse_file import forget_log
 

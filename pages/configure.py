@@ -3,9 +3,9 @@
 import streamlit as st
 
 from pages._ui.configure import clones, draft_list, drafts, form, jump, launch, upstream_export, upstream_import
+from pages._ui.configure.findings import show_all
 from pages._ui.series.form import link_to_form
 from pages._ui.shell import url
-from pages._ui.shell.findings import show_all
 from pages._ui.shell.status import heading
 from pages._ui.shell.words import t
 

@@ -1,10 +1,10 @@
 """History: all benchmark configurations with their verdicts, or one of them over time."""
 
+from pages._ui.empty_warehouse import recorded_regions
 from pages._ui.history import choice, groups, results
 from pages._ui.history.baselines import show_baseline
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
-from pages._ui.shell.empty_warehouse import recorded_regions
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.filters import (
     choose_folded_facets,

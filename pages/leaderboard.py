@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import streamlit as st
 
+from pages._ui.empty_warehouse import recorded_regions
 from pages._ui.leaderboard import block_columns, blocks, board, tv
 from pages._ui.runs.validity import show_rulesets
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import core
 from pages._ui.shell.downloads import show_results_export
-from pages._ui.shell.empty_warehouse import recorded_regions
 from pages._ui.shell.errors import end_page, plain
 from pages._ui.shell.filters import choose_region, filter_bar, show_active_filters, show_rehearsal
 from pages._ui.shell.navigation import LEADERBOARD

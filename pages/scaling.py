@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from pages._ui.empty_warehouse import recorded_regions
 from pages._ui.scaling import choice, results
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import cached, core
-from pages._ui.shell.empty_warehouse import recorded_regions
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.filters import (
     choose_folded_facets,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.running.stores.address import LedgerAddress, ledger_address
-from aisbench_core.running.stores.postgres import connect
+from aisbench_core.running.stores.postgres_connection import connect
 from aisbench_core.running.stores.postgres_schema import SCHEMA
 from tests.postgres_server import PASSWORD, USER, PostgresServer
 

@@ -79,6 +79,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.upstream.packages.package",
         "aisbench_core.preflight.rule",
         *(f"aisbench_core.progress.{name}" for name in ("overview", "points", "snapshots")),
+        "aisbench_core.authoring.config_file",
         "aisbench_core.authoring.specfile",
         "aisbench_core.upstream.configs.contents",
         "aisbench_core.authoring.workloads",
@@ -195,7 +196,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/system": (
-        *(f"aisbench_core.{name}" for name in ("results", "running", "seals", "system", "upstream.configs")),
+        *(f"aisbench_core.{name}" for name in ("authoring.config_file", "results", "running", "seals", "system")),
         *BELOW,
     ),
     "aisbench_core/reproducing": (

@@ -8,7 +8,6 @@ import click
 from aisbench_core.private_files import require_writable, share_new_files
 
 if TYPE_CHECKING:
-    from aisbench_core.cli.remote.paths import FileParameter
     from aisbench_core.cli.remote.served import ServedCommand
     from aisbench_core.model import Actor
     from aisbench_core.wiring import Core
@@ -24,7 +23,7 @@ class Invocation:
 
     umask: int
     served: "ServedCommand | None" = None
-    files: "dict[str, FileParameter]" = field(default_factory=dict)
+    files: dict[str, click.Path] = field(default_factory=dict)
 
 
 def invocation(context: click.Context | None = None) -> Invocation:

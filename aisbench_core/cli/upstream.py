@@ -28,9 +28,10 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
+    from aisbench_core.authoring.config_file import ConfigFile
     from aisbench_core.system.descriptions import SystemValues
     from aisbench_core.system.systems import Where
-    from aisbench_core.upstream.configs.contents import ConfigFile, ImportedConfig
+    from aisbench_core.upstream.configs.contents import ImportedConfig
     from aisbench_core.upstream.packages.package import Package, PackagedWorkload
     from aisbench_core.wiring import Core
 
@@ -98,8 +99,7 @@ def export_config(profile: str, output: Path | None, script: Path | None, as_jso
 
 def _file_of(file: Path) -> "ConfigFile":
     """A file of the upstream tool. Raises ConfigError if it cannot be read."""
-    from aisbench_core.upstream.configs.contents import ConfigFile
-    from aisbench_core.upstream.configs.literals import MOST_BYTES
+    from aisbench_core.authoring.config_file import MOST_BYTES, ConfigFile
 
     try:
         with file.open("rb") as opened:

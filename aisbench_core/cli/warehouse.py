@@ -15,8 +15,8 @@ from aisbench_core.cli.options import Group, overwrite_option
 from aisbench_core.cli.remote.paths import OutputPath
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.store import Size
     from aisbench_core.warehouse.store.integrity import Damage
+    from aisbench_core.warehouse.store.protocol import Size
 
 # How many rows with the same damage are listed.
 MAX_LISTED = 20

@@ -47,8 +47,8 @@ from aisbench_core.seals.service import Seals
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.imported import ID, Import
-from aisbench_core.warehouse.store import Progress
 from aisbench_core.warehouse.store.merging import MergeCounts, forget_runs
+from aisbench_core.warehouse.store.protocol import Progress
 from aisbench_core.warehouse.validity.evaluation import stored_checks
 from aisbench_core.warehouse.values import CheckLevel, Validity
 

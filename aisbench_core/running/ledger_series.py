@@ -8,14 +8,39 @@ from pydantic import TypeAdapter
 
 from aisbench_core.errors import NotAllowed, SeriesNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, to_json
-from aisbench_core.model import ACTIVE, Attempt, Event, Role, Run, RunState, Series, SeriesPlan, SeriesRow
-from aisbench_core.running.budgets.series_holds import SeriesCheck, hold_series
-from aisbench_core.running.ledger import Check, Ledger, add_event, as_text, as_time, columns_of, row_of, run_of
+from aisbench_core.model import (
+    ACTIVE,
+    Attempt,
+    Event,
+    Level,
+    NewsKind,
+    Notice,
+    Role,
+    Run,
+    RunState,
+    Series,
+    SeriesPlan,
+    SeriesRow,
+    WayIn,
+)
+from aisbench_core.running.ledger import (
+    Check,
+    Ledger,
+    add_event,
+    add_notice,
+    as_text,
+    as_time,
+    columns_of,
+    row_of,
+    run_of,
+)
 from aisbench_core.running.ledger_limits import is_revoked
 from aisbench_core.running.stores.connection import LedgerConnection, Row
 from aisbench_core.running.stores.rows import insert, marks
 
 BATCH = 500
+
+SeriesCheck = Callable[[LedgerConnection, Series], Series]
 
 ASK_AGAIN = Message("stop the series and run its cells again, or have an admin give the role again")
 
@@ -207,6 +232,17 @@ class SeriesLedger:
                 [error, to_json(error), series_id],
             )
             add_event(con, event)
+
+
+def hold_series(con: LedgerConnection, series_id: str, reason: str, at: datetime, until: datetime) -> None:
+    """Launch nothing more of a series until somebody approves it, and tell people; within a transaction."""
+    con.execute(
+        "update series set held = ?, held_data = ?, held_until = ?, approved = 0 where series_id = ?",
+        [str(reason), to_json(reason), as_text(until), series_id],
+    )
+    text = Message("waits for approval: {reason}", reason=reason)
+    add_event(con, Event(series_id, at, WayIn.FOLLOWER, Level.WARNING, text))
+    add_notice(con, Notice(f"{NewsKind.HELD}:{series_id}:{as_text(at)}", series_id, NewsKind.HELD, at, reason))
 
 
 def _attempt(row: Row) -> Attempt:

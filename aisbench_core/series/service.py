@@ -29,9 +29,9 @@ from aisbench_core.preflight.service import Preflight
 from aisbench_core.regions import Regions
 from aisbench_core.results.progress import seconds_in
 from aisbench_core.running.budgets.ledger import PlannedLaunch
-from aisbench_core.running.budgets.series_holds import SeriesCheck, series_check
+from aisbench_core.running.budgets.series_holds import series_check
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.running.ledger_series import SeriesCheck, SeriesLedger
 from aisbench_core.running.run_files import SeriesFiles
 from aisbench_core.running.run_paths import new_id
 from aisbench_core.running.runs import Runs

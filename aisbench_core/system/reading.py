@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
 
+from aisbench_core.authoring.config_file import ConfigFile, decoded
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import COUNTS, SYSTEM_FIELDS, TESTER_FIELDS, Division, Finding, SystemStatus, stated_of
 from aisbench_core.results.record import SYSTEM_FILE, TESTER_FILE
 from aisbench_core.system.descriptions import StatedFields, finding
-from aisbench_core.upstream.configs.contents import ConfigFile
-from aisbench_core.upstream.configs.literals import decoded
 from aisbench_core.value_errors import value_error
 
 Entry = tuple[str, object]

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from aisbench_core.access import permitted
+from aisbench_core.authoring.config_file import ConfigFile
 from aisbench_core.changes import note_values
 from aisbench_core.errors import ConfigError, DamagedLedger, Problem, ResultError, RunNotFound, SpecError
 from aisbench_core.messages import Message
@@ -44,7 +45,6 @@ from aisbench_core.seals.service import Seals
 from aisbench_core.settings import Settings, load_profile
 from aisbench_core.system import reading
 from aisbench_core.system.descriptions import StatedFields, SystemTemplate, SystemValues, finding
-from aisbench_core.upstream.configs.contents import ConfigFile
 from aisbench_core.value_errors import value_error
 
 Where = str | SystemTemplate

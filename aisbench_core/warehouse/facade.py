@@ -47,10 +47,11 @@ from aisbench_core.warehouse.records.runs import StoredSpec
 from aisbench_core.warehouse.records.saved_views import SavedViews
 from aisbench_core.warehouse.records.stored_series import StoredSeries
 from aisbench_core.warehouse.spending.answers import StoredSpending
-from aisbench_core.warehouse.store import Compacted, Progress, Store, integrity, merging, no_progress, snapshots
+from aisbench_core.warehouse.store import integrity, merging, snapshots
 from aisbench_core.warehouse.store.engine import PATIENCE_S
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.warehouse.store.protocol import Compacted, Progress, Store, no_progress
 from aisbench_core.warehouse.store.team import TeamLocation
 from aisbench_core.warehouse.validity import validation
 from aisbench_core.warehouse.validity.evaluation import Evaluator

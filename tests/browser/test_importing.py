@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from aisbench_core.authoring.config_file import ConfigFile
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.upstream.configs.contents import ConfigFile
 from aisbench_core.upstream.configs.reading import read
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns

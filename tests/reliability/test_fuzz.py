@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from openpyxl import Workbook
 
+from aisbench_core.authoring.config_file import ConfigFile
 from aisbench_core.authoring.specfile import from_yaml, to_yaml
 from aisbench_core.documents import parse, parse_yaml
 from aisbench_core.errors import AisbenchError
@@ -26,7 +27,6 @@ from aisbench_core.results.train_result_info import read as read_block
 from aisbench_core.rulesets.ruleset import Ruleset
 from aisbench_core.settings import HOME, Profile
 from aisbench_core.system.reading import read as read_system
-from aisbench_core.upstream.configs.contents import ConfigFile
 from aisbench_core.upstream.configs.reading import read as read_config
 from aisbench_core.upstream.configs.reading import read_pre_start, read_shell
 from tests import records as a

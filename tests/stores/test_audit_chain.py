@@ -15,7 +15,7 @@ from aisbench_core.accounts.audit_heads import AuditHead, AuditHeads
 from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.running.ledger import Ledger, as_text
 from aisbench_core.running.stores.address import LedgerAddress
-from aisbench_core.running.stores.postgres import PostgresConnection, connect
+from aisbench_core.running.stores.postgres_connection import PostgresConnection, connect
 from aisbench_core.running.stores.rows import insert
 from tests.actors import TESTER
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from aisbench_core.authoring.config_file import ConfigFile
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import (
     FIELDS,
@@ -23,7 +24,6 @@ from aisbench_core.model import (
 from aisbench_core.results.record import file_text
 from aisbench_core.system.descriptions import RULES, StatedFields, SystemValues
 from aisbench_core.system.reading import read
-from aisbench_core.upstream.configs.contents import ConfigFile
 from tests.records import spec
 
 KEYS_OF_MLPERF = """

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.authoring.config_file import ConfigFile
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message, in_chinese
 from aisbench_core.system.reading import read
-from aisbench_core.upstream.configs.contents import ConfigFile
 from aisbench_core.upstream.packages.package import Answers
 from tests.package_door import Door, opener, unpacked
 from tests.unit.test_package_unpacking import HOSTILE

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from aisbench_core.authoring.config_file import ConfigFile
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.settings import HOME
-from aisbench_core.upstream.configs.contents import ConfigFile, Document, Hints, ImportedConfig, LineFinding
+from aisbench_core.upstream.configs.contents import Document, Hints, ImportedConfig, LineFinding
 from aisbench_core.upstream.configs.reading import read
 from aisbench_core.upstream.configs.service import understand
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from aisbench_core.cli.core import invocation
-from aisbench_core.cli.remote.paths import FileParameter, InputPath, UnsentPath, not_sent
+from aisbench_core.cli.remote.paths import InputPath, UnsentPath, not_sent
 from aisbench_core.commands.request import MOST_FILE_BYTES, VARIABLES
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
@@ -45,7 +45,7 @@ def _require_sent(context: click.Context) -> None:
             raise not_sent(parameter)
 
 
-def _path(typed: str, kind: FileParameter, budget: list[int]) -> dict[str, Any]:
+def _path(typed: str, kind: click.Path, budget: list[int]) -> dict[str, Any]:
     path = Path(typed)
     if not typed.isprintable() or not _NOT_IN_NAMES.isdisjoint(typed):
         raise ConfigError(Message("{file} cannot be sent: its name has quotes or control characters", file=typed))

@@ -60,13 +60,13 @@ def _text(curves: "list[TrainingCurve]") -> str:
 
 
 def _print_csv(files: "RunFiles", run_id: str, tag: str) -> None:
-    from aisbench_core.warehouse.exporting.csv_file import cell
+    from aisbench_core.formats import csv_cell
 
     _print_row(HEADS)
     for directory, scalar in files.scalars(run_id):
         if fnmatchcase(scalar.tag, tag):
             at = datetime.fromtimestamp(scalar.time, UTC).isoformat().replace("+00:00", "Z")
-            _print_row((cell(directory), cell(scalar.tag), str(scalar.step), at, repr(scalar.value)))
+            _print_row((csv_cell(directory), csv_cell(scalar.tag), str(scalar.step), at, repr(scalar.value)))
 
 
 def _print_row(cells: tuple[str, ...]) -> None:

@@ -4,15 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from aisbench_core.messages import Message, to_json
-from aisbench_core.model import Event, ExpectedCost, Level, NewsKind, Notice, Run, RunState, Series, WayIn
+from aisbench_core.model import Event, ExpectedCost, Run, RunState, Series
 from aisbench_core.running.budgets.holds import hold_reason
 from aisbench_core.running.budgets.ledger import PlannedLaunch
-from aisbench_core.running.ledger import Check, Ledger, add_event, add_notice, as_text
+from aisbench_core.running.ledger import Check, Ledger, add_event, as_text
 from aisbench_core.running.ledger_limits import LaunchLimits
+from aisbench_core.running.ledger_series import SeriesCheck, hold_series
 from aisbench_core.running.stores.connection import LedgerConnection
-
-SeriesCheck = Callable[[LedgerConnection, Series], Series]
 
 _NOT_HELD = "held = '', held_data = '', held_until = null"
 
@@ -83,17 +81,6 @@ def cell_check(limits: LaunchLimits, cost: ExpectedCost, approval_days: int) -> 
         return replace(run, state=RunState.HELD, detail=reason, next_step_at=until)
 
     return check
-
-
-def hold_series(con: LedgerConnection, series_id: str, reason: str, at: datetime, until: datetime) -> None:
-    """Launch nothing more of a series until somebody approves it, and tell people; within a transaction."""
-    con.execute(
-        "update series set held = ?, held_data = ?, held_until = ?, approved = 0 where series_id = ?",
-        [str(reason), to_json(reason), as_text(until), series_id],
-    )
-    text = Message("waits for approval: {reason}", reason=reason)
-    add_event(con, Event(series_id, at, WayIn.FOLLOWER, Level.WARNING, text))
-    add_notice(con, Notice(f"{NewsKind.HELD}:{series_id}:{as_text(at)}", series_id, NewsKind.HELD, at, reason))
 
 
 def _requesters(con: LedgerConnection, series_id: str) -> set[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pydantic import SecretStr
 
@@ -109,14 +109,6 @@ class PackageName:
     tool_version: str
     framework_version: str
     environment: str
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
-    """A file as uploaded, pasted or read. `repr` leaves out its content, which may contain keys."""
-
-    name: str
-    content: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

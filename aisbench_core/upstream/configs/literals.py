@@ -12,13 +12,9 @@ from pydantic import SecretStr
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Hint, Message
-from aisbench_core.upstream.configs.contents import ConfigFile, LineFinding, Literal, NotLiteral, finding
+from aisbench_core.upstream.configs.contents import LineFinding, Literal, NotLiteral, finding
 from aisbench_core.upstream.configs.keys import SECRET
 
-MOST_BYTES = 256 * 1024  # far more than any configuration has; a syntax tree takes many times the memory of its text
-
-_ENCODINGS = ("utf-8-sig", "gb18030")  # GB 18030 includes GBK
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _WARNINGS = threading.Lock()  # warnings.catch_warnings() changes the filters of all threads
 
 
@@ -36,23 +32,6 @@ class Comments:
             start -= 1
         lines = [*(self.alone[line] for line in range(start, first)), self.behind.get(last, "")]
         return " ".join(line for line in lines if line and line[0] not in "{}[]'\"")
-
-
-def decoded(file: ConfigFile) -> str:
-    """The file's text with `\\n` line ends. Raises ConfigError if it is too large or not text."""
-    if len(file.content) > MOST_BYTES:
-        size = Message("{number:,} bytes", number=len(file.content))
-        message = Message("{file} has {size}; allowed: {most:,}", file=file.name, size=size, most=MOST_BYTES)
-        raise ConfigError(message, Message("it is not such a configuration"))
-    # Notepad saves "Unicode" as UTF-16, which could also be decoded as GBK.
-    encodings = ("utf-16",) if file.content.startswith(_UTF16) else _ENCODINGS
-    for encoding in encodings:
-        try:
-            text = file.content.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        return text.replace("\r\n", "\n").replace("\r", "\n")
-    raise ConfigError(Message("{file} is neither UTF-8 nor GBK text", file=file.name), Message("save it as UTF-8"))
 
 
 def parsed(text: str, name: str) -> ast.Module:

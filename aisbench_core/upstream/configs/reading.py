@@ -12,13 +12,13 @@ from typing import TypeVar
 
 from pydantic import SecretStr
 
+from aisbench_core.authoring.config_file import ConfigFile, decoded
 from aisbench_core.authoring.pre_start import HEAD, SCRIPT
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import Api, CannLevel, LogLevels, MindSporeLevel
 from aisbench_core.upstream.configs.contents import (
     Assigned,
-    ConfigFile,
     Document,
     LineFinding,
     Literal,
@@ -27,7 +27,7 @@ from aisbench_core.upstream.configs.contents import (
     finding,
 )
 from aisbench_core.upstream.configs.keys import ACCESS, DICTS, PRE_START_KEYS, SECRET, SHELL_KEYS, keys_of
-from aisbench_core.upstream.configs.literals import Literals, comments, decoded, parsed, shown
+from aisbench_core.upstream.configs.literals import Literals, comments, parsed, shown
 
 EASYDICT = ("easydict", "EasyDict")
 MASK = "••••"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import SecretStr
 
 from aisbench_core.access import permitted
+from aisbench_core.authoring.config_file import ConfigFile
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.changes import log_change
 from aisbench_core.credentials import Credentials
@@ -19,7 +20,6 @@ from aisbench_core.settings import Profile, Settings, load_profile
 from aisbench_core.upstream.configs import reading, writing
 from aisbench_core.upstream.configs.contents import (
     Assigned,
-    ConfigFile,
     Document,
     ExportedConfig,
     Hints,

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from aisbench_core.authoring.code_folder import NEVER_UPLOADED
+from aisbench_core.authoring.config_file import MOST_BYTES
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import canonical_json
-from aisbench_core.upstream.configs.literals import MOST_BYTES
 
 CODE, CONFIG = ("code", "code"), ("code", "config")
 CONFIG_FILES = ("modelarts_config.py", "config.sh")

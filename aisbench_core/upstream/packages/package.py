@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from aisbench_core.authoring.config_file import MOST_BYTES, ConfigFile, decoded
 from aisbench_core.authoring.pre_start import SCRIPT
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import ConfigError
@@ -13,7 +14,6 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Level, canonical_json
 from aisbench_core.upstream.configs import reading
 from aisbench_core.upstream.configs.contents import (
-    ConfigFile,
     Document,
     ImportedConfig,
     LineFinding,
@@ -21,7 +21,6 @@ from aisbench_core.upstream.configs.contents import (
     finding,
     package_name,
 )
-from aisbench_core.upstream.configs.literals import MOST_BYTES, decoded
 from aisbench_core.upstream.packages.entries import CODE, PackageEntries
 
 

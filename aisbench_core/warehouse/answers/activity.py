@@ -14,8 +14,8 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model.columns import BEGAN, COUNTED, KNOWN, NODE_HOURS
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, statistics_of
 from aisbench_core.warehouse.answers.histories import Trend
-from aisbench_core.warehouse.records.rows import aware, utc
 from aisbench_core.warehouse.spending.costs import costs_where
+from aisbench_core.warehouse.store.times import aware, utc
 from aisbench_core.warehouse.values import BoardQuery
 
 # Of each period, the latest; who wants more sorts the leaderboard.

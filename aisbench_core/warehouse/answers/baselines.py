@@ -11,9 +11,9 @@ from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Origin, canonical_json
 from aisbench_core.warehouse.answers.histories import Baseline, Trend, VersionField
-from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.records.runs import by_ids
-from aisbench_core.warehouse.store import Store
+from aisbench_core.warehouse.store.protocol import Store
+from aisbench_core.warehouse.store.times import aware
 from aisbench_core.warehouse.values import RunRow
 
 # The table says group_id where the code says trend_id: its columns were released with that name.

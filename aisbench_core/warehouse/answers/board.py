@@ -15,7 +15,7 @@ from aisbench_core.warehouse.answers.boards import ASPECTS, BenchmarkBoard, Benc
 from aisbench_core.warehouse.answers.filters import order, parameters, statistics_of
 from aisbench_core.warehouse.answers.group_statistics import homes_of, with_early_failures
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
-from aisbench_core.warehouse.records.rows import aware
+from aisbench_core.warehouse.store.times import aware
 from aisbench_core.warehouse.values import BoardQuery
 
 

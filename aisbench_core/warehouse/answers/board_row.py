@@ -10,9 +10,9 @@ from aisbench_core.model.columns import GROUP_KEYS, NODE_HOURS
 from aisbench_core.warehouse.answers.board import leaderboard
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.group_statistics import group_id, groups_of_row
-from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.records.runs import by_ids
 from aisbench_core.warehouse.spending.costs import costs_where
+from aisbench_core.warehouse.store.times import aware
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 
 # Rows of one benchmark that are ranked, and the newest runs of the row that are listed.

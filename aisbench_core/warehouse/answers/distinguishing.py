@@ -11,7 +11,7 @@ from aisbench_core.model import Mode
 from aisbench_core.warehouse.answers.boards import named
 from aisbench_core.warehouse.answers.group_statistics import current
 from aisbench_core.warehouse.records.fingerprint import resolved_fields, resolved_speed
-from aisbench_core.warehouse.store import Store
+from aisbench_core.warehouse.store.protocol import Store
 
 _OF_RUN = "runs.spec, runs.speed_parameters, runs.resolved"
 

@@ -46,8 +46,8 @@ from aisbench_core.warehouse.answers.regression import (
 from aisbench_core.warehouse.answers.search import rows_at
 from aisbench_core.warehouse.answers.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.records.fingerprint import first_fingerprint_of
-from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.store.schema import among
+from aisbench_core.warehouse.store.times import aware
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
 TrendState = tuple[Any, ...]

@@ -14,7 +14,7 @@ from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse.answers.compared import MAX_DOTS, Comparability, Peers, RunComparability, RunDot, Usual
 from aisbench_core.warehouse.answers.group_statistics import MIDDLE, OF_GROUPS, group_id
 from aisbench_core.warehouse.records.fingerprint import compute_fingerprint
-from aisbench_core.warehouse.records.rows import utc
+from aisbench_core.warehouse.store.times import utc
 from aisbench_core.warehouse.values import RunRow
 
 # The newest runs of a group that are read.

@@ -10,8 +10,8 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.liveness.slow_cards import CardRate
 from aisbench_core.warehouse.answers.compared import RankCell, RankMap, RankSpread, Straggler
-from aisbench_core.warehouse.records.rows import aware, utc
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
+from aisbench_core.warehouse.store.times import aware, utc
 
 # Cells of a map: with more cards nodes become cells, and with more nodes neighbours share one.
 MAX_CELLS = 1_500

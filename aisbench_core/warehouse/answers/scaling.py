@@ -24,8 +24,8 @@ from aisbench_core.warehouse.answers.scalings import (
     ScalingPoint,
     ScalingQuery,
 )
-from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.records.runs import by_ids
+from aisbench_core.warehouse.store.times import aware
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 
 # What is equal along one curve: everything but the node count.

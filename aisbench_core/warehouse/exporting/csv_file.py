@@ -5,12 +5,11 @@ checked concatenated, and one by one only in rows where that finds something.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import IO
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.formats import FULL_WIDTH, GUARDED, guarded
+from aisbench_core.formats import FULL_WIDTH, GUARDED
 from aisbench_core.model.columns import Kind, Wording
 from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import Parameters, text_batches
@@ -35,17 +34,6 @@ def write(cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], ta
         target.write(text)
         count += rows
     return count
-
-
-def cell(value: object) -> str:
-    """One value that no column describes, as in an answer to SQL."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return guarded(value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value.isoformat()}Z" if isinstance(value, datetime) else str(value)
 
 
 def _lines(sheet: Sheet) -> str:

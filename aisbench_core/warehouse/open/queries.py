@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any
 import duckdb
 
 from aisbench_core.errors import QueryError, WarehouseError
+from aisbench_core.formats import csv_cell
 from aisbench_core.messages import Hint, Message
-from aisbench_core.warehouse.exporting.csv_file import cell
 from aisbench_core.warehouse.open.checks import ONLY_WAREHOUSE, TABLES_HINT, check, position_of
 from aisbench_core.warehouse.store.reading import MEMORY, CopyReader, Reader
 
@@ -255,7 +255,7 @@ def write_csv(columns: Sequence[str], values: Iterator[Row], target: IO[bytes]) 
     try:
         writer = csv.writer(text)
         writer.writerow(columns)
-        return sum(1 for row in values if writer.writerow([cell(_flat(value)) for value in row]))
+        return sum(1 for row in values if writer.writerow([csv_cell(_flat(value)) for value in row]))
     finally:
         text.detach()
 

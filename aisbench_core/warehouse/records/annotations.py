@@ -11,9 +11,10 @@ from aisbench_core.errors import StaleRun
 from aisbench_core.messages import Message
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, canonical_json, whole_note
 from aisbench_core.model.annotation import NO_ANNOTATIONS
-from aisbench_core.warehouse.records.rows import annotation_rows, aware
-from aisbench_core.warehouse.store import Store
+from aisbench_core.warehouse.records.rows import annotation_rows
+from aisbench_core.warehouse.store.protocol import Store
 from aisbench_core.warehouse.store.schema import among, insert
+from aisbench_core.warehouse.store.times import aware
 
 
 class StoredAnnotations:

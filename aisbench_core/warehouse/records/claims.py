@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.group_statistics import GROUP_ID
-from aisbench_core.warehouse.records.rows import utc
+from aisbench_core.warehouse.store.times import utc
 
 # The end of such a run's source.
 LAUNCHED_REMOTELY = " (launched there)"

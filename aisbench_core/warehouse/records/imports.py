@@ -14,9 +14,10 @@ from aisbench_core.warehouse.answers import baselines
 from aisbench_core.warehouse.answers.group_statistics import settle
 from aisbench_core.warehouse.records.imported import ID, Import
 from aisbench_core.warehouse.records.record import delete, record_new
-from aisbench_core.warehouse.records.rows import aware, rows_of, utc
-from aisbench_core.warehouse.store import Store
+from aisbench_core.warehouse.records.rows import rows_of
+from aisbench_core.warehouse.store.protocol import Store
 from aisbench_core.warehouse.store.schema import RESULTS
+from aisbench_core.warehouse.store.times import aware, utc
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator
 
 _LISTED = f"""

@@ -11,7 +11,7 @@ from aisbench_core.warehouse.answers.group_statistics import mark_due, mark_due_
 from aisbench_core.warehouse.records.annotations import with_stored
 from aisbench_core.warehouse.records.rows import Rows, rows_of
 from aisbench_core.warehouse.records.runs import recorded
-from aisbench_core.warehouse.store import Store
+from aisbench_core.warehouse.store.protocol import Store
 from aisbench_core.warehouse.store.schema import RUNS, TABLES, among, insert
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 

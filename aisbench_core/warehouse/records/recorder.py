@@ -15,7 +15,7 @@ from aisbench_core.warehouse.answers.group_statistics import (
 )
 from aisbench_core.warehouse.records.record import replace
 from aisbench_core.warehouse.records.rows import Rows, rows_of
-from aisbench_core.warehouse.store import Store
+from aisbench_core.warehouse.store.protocol import Store
 from aisbench_core.warehouse.store.schema import RUNS, TABLES, insert, parsed
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 

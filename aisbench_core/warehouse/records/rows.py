@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from statistics import fmean, median
@@ -44,6 +44,7 @@ from aisbench_core.warehouse.records.fingerprint import (
 )
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE, Throughput, count_cards, throughput
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS
+from aisbench_core.warehouse.store.times import utc
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
 # The cloud's name for the utilisation of a card, in percent.
@@ -137,16 +138,6 @@ def _with_carried(cells: Cells, record: RunRecord) -> Cells:
     """With the cells that the exporting console computed, where they cannot be computed here."""
     carried = record.imported.carried if record.imported else {}
     return {**cells, **{name: carried[name] for name in cells.keys() & carried.keys()}}
-
-
-def aware(stored: datetime) -> datetime:
-    """A stored time, with its zone."""
-    return stored.replace(tzinfo=UTC)
-
-
-def utc(at: datetime) -> datetime:
-    """UTC without a zone, as times are stored: reading DuckDB's zoned type would need one more library."""
-    return at.astimezone(UTC).replace(tzinfo=None)
 
 
 def finite(value: float | None) -> float | None:

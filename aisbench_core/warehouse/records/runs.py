@@ -12,7 +12,7 @@ from aisbench_core.messages import from_json
 from aisbench_core.model import Mode, Origin, RankResult, RunState
 from aisbench_core.model.columns import Kind, by_field
 from aisbench_core.warehouse.answers.search import rows_at, search
-from aisbench_core.warehouse.records.rows import aware
+from aisbench_core.warehouse.store.times import aware
 from aisbench_core.warehouse.validity.evaluation import stored_checks
 from aisbench_core.warehouse.values import BoardQuery, RunPage, RunRow, Validity
 

@@ -10,9 +10,9 @@ from aisbench_core.changes import log_change, note_values
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, canonical_json
-from aisbench_core.warehouse.records.rows import aware, utc
 from aisbench_core.warehouse.records.saved import Address, SavedView, view_error
-from aisbench_core.warehouse.store import Store
+from aisbench_core.warehouse.store.protocol import Store
+from aisbench_core.warehouse.store.times import aware, utc
 
 
 def _saved_by(self: "SavedViews", page: str, name: str, **_: object) -> str | None:

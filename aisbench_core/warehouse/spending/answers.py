@@ -9,7 +9,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.exporting.csv_file import cell
+from aisbench_core.formats import csv_cell
 from aisbench_core.warehouse.spending.stored import current
 from aisbench_core.warehouse.spending.totals import (
     CurrencySum,
@@ -19,7 +19,7 @@ from aisbench_core.warehouse.spending.totals import (
     SpendingQuery,
     Spent,
 )
-from aisbench_core.warehouse.store import Store
+from aisbench_core.warehouse.store.protocol import Store
 
 _CHOSEN = """
     ($first::DATE is null or month >= date_trunc('month', $first::DATE))
@@ -100,9 +100,9 @@ def csv_text(spending: Spending) -> str:
     text = io.StringIO()
     lines = csv.writer(text)
     lines.writerow([str(spending.by), *(field.name for field in fields(CurrencySum))])
-    lines.writerows([cell(row.name), *map(_text, astuple(each))] for row in spending.rows for each in row.sums)
+    lines.writerows([csv_cell(row.name), *map(_text, astuple(each))] for row in spending.rows for each in row.sums)
     return text.getvalue()
 
 
 def _text(value: object) -> str:
-    return repr(value) if isinstance(value, float) else cell(value)
+    return repr(value) if isinstance(value, float) else csv_cell(value)

@@ -10,21 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import NODE_HOURS
 from aisbench_core.warehouse.spending.costs import COST
-
-# A row has one currency; empty: no price is known, and `amount` is NULL.
-SPENDING = {
-    "group_id": "BIGINT",
-    "month": "DATE",
-    "person": "VARCHAR",
-    "workload": "VARCHAR",
-    "profile": "VARCHAR",
-    "series": "VARCHAR",
-    "currency": "VARCHAR",
-    "runs": "BIGINT",
-    "completed": "BIGINT",
-    "node_hours": "DOUBLE",
-    "amount": "DOUBLE",
-}
+from aisbench_core.warehouse.store.schema import SPENDING
 
 _SETTLED = "group_id not in (select group_id from standings_due)"
 _DUE = "group_id in (select group_id from standings_due)"

@@ -35,7 +35,7 @@ from aisbench_core.warehouse.records.record import sha256_of_rows
 from aisbench_core.warehouse.records.record_hash import hashes, read_json
 from aisbench_core.warehouse.records.rows import UTILISATION, Rows, queue_seconds, rows_of, throughput_cells
 from aisbench_core.warehouse.spending import stored as spending
-from aisbench_core.warehouse.store import Progress, Store
+from aisbench_core.warehouse.store.protocol import Progress, Store
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS, TABLES
 from aisbench_core.warehouse.validity.deciding_rulesets import foreign_rulesets
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks

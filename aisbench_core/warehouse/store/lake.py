@@ -19,10 +19,11 @@ import duckdb
 
 from aisbench_core.errors import ConfigError, WarehouseError
 from aisbench_core.messages import Message
-from aisbench_core.warehouse.store import Compacted, Size, lake_refusals
+from aisbench_core.warehouse.store import lake_refusals
 from aisbench_core.warehouse.store.engine import CONFIG, NAME, Config, spill_folder
 from aisbench_core.warehouse.store.lake_refusals import UNUSABLE, abandon
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
+from aisbench_core.warehouse.store.protocol import Compacted, Size
 from aisbench_core.warehouse.store.schema import sql_text
 from aisbench_core.warehouse.store.shared_engine import SharedEngine, close_engine
 from aisbench_core.warehouse.store.team import Access, TeamLocation

@@ -26,9 +26,9 @@ from aisbench_core.warehouse.answers.group_statistics import KEY_COLUMNS, mark_d
 from aisbench_core.warehouse.records import annotations, saved_views, series_plans
 from aisbench_core.warehouse.records.claims import claim
 from aisbench_core.warehouse.records.record import clear
-from aisbench_core.warehouse.store import Progress, Store, no_progress
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.foreign.copying import copy_rows
+from aisbench_core.warehouse.store.protocol import Progress, Store, no_progress
 from aisbench_core.warehouse.store.schema import TABLES
 from aisbench_core.warehouse.validity import validation
 from aisbench_core.warehouse.validity.evaluation import Evaluator

@@ -10,7 +10,6 @@ from functools import cache
 from duckdb import DuckDBPyConnection, Statement
 
 from aisbench_core.model import columns
-from aisbench_core.warehouse.spending.stored import SPENDING
 
 RUNS = {column.stored_name: column.sql_type for column in columns.stored_in(columns.RUNS)}
 
@@ -72,6 +71,12 @@ GROUP_STATISTICS = {
     **_columns("accuracy_target DOUBLE, reached BIGINT, missed BIGINT"),
     **{name: RUNS[name] for name in columns.FOLLOWING},
 }
+
+# What was spent, see spending/stored.py. A row has one currency; empty: no price is known, and `amount` is NULL.
+SPENDING = _columns(
+    """group_id BIGINT, month DATE, person VARCHAR, workload VARCHAR, profile VARCHAR, series VARCHAR, currency VARCHAR,
+    runs BIGINT, completed BIGINT, node_hours DOUBLE, amount DOUBLE"""
+)
 
 ALL_TABLES = TABLES | {
     "baselines": BASELINES,

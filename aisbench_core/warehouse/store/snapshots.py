@@ -10,8 +10,8 @@ from aisbench_core.errors import ConfigError, disk_error
 from aisbench_core.messages import Message
 from aisbench_core.private_files import abandoned, draft_of
 from aisbench_core.warehouse.open import views
-from aisbench_core.warehouse.store import Store
 from aisbench_core.warehouse.store.migrations import LATEST
+from aisbench_core.warehouse.store.protocol import Store
 from aisbench_core.warehouse.store.schema import SNAPSHOT
 from aisbench_core.warehouse.store.warehouse_file import log_of, refusal
 

@@ -11,7 +11,7 @@ import itertools
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -22,6 +22,7 @@ from aisbench_core.messages import Message
 from aisbench_core.private_files import draft_of, file_mode, make_private_folder, sync
 from aisbench_core.warehouse.store.migrations import LATEST, migrate
 from aisbench_core.warehouse.store.schema import sql_text
+from aisbench_core.warehouse.store.table_columns import stored_columns
 
 # Bytes. With smaller blocks DuckDB compresses no numbers; its default of 256 KiB, for each of 90 columns, slows down
 # recording.
@@ -30,14 +31,11 @@ BLOCK = 65536
 # The oldest DuckDB that reads the file; earlier formats compress no texts.
 STORAGE = "v1.5.0"
 
-# Texts of some hundred characters that are similar in all runs: compressed, they take a sixth of the space.
-PACKED = {"runs": ("spec", "launch", "system"), "results": ("raw", "checks", "problems")}
-
 
 def write_anew(con: DuckDBPyConnection, source: str, draft: Path) -> None:
     """Write every table of the attached database `source` into a new file."""
     con.execute(f"attach {sql_text(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
-    tables = _columns(con, source)
+    tables = stored_columns(con, source)
     con.begin()  # else each creation would be synced to disk
     for table, columns in tables.items():
         con.execute(f"create table fresh.{table} ({', '.join(columns)})")
@@ -54,28 +52,6 @@ def copy_tables(con: DuckDBPyConnection, draft: Path) -> None:
     con.execute("select table_name from duckdb_tables() where database_name = current_database() and not temporary")
     for (table,) in con.fetchall():
         con.execute(f"create table fresh.main.{table} as from {table}")
-
-
-def replace_table(con: DuckDBPyConnection, table: str, rows: Callable[[str], None]) -> None:
-    """Replace a table of the current database with one that `rows` fills, in the current transaction."""
-    [(database,)] = con.execute("select current_database()").fetchall()
-    fresh = f"fresh_{table}"
-    con.execute(f"create table {fresh} ({', '.join(_columns(con, database)[table])})")
-    rows(fresh)
-    con.execute(f"drop table {table}")
-    con.execute(f"alter table {fresh} rename to {table}")
-
-
-def _columns(con: DuckDBPyConnection, source: str) -> dict[str, list[str]]:
-    # One query for all tables: DuckDB takes as long for one.
-    query = """select table_name, column_name, data_type from duckdb_columns()
-        join duckdb_tables() using (database_name, schema_name, table_name)
-        where database_name = ? order by duckdb_tables.table_oid, column_index"""
-    columns: dict[str, list[str]] = {}
-    for table, name, kind in con.execute(query, [source]).fetchall():
-        packed = " using compression zstd" if name in PACKED.get(table, ()) else ""
-        columns.setdefault(table, []).append(f"{name} {kind}{packed}")
-    return columns
 
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
 from aisbench_core.warehouse.answers.group_statistics import mark_due_by_id, recount, settle
 from aisbench_core.warehouse.records.facts import Facts, stored_facts
-from aisbench_core.warehouse.store import Store
-from aisbench_core.warehouse.store.warehouse_file import replace_table
+from aisbench_core.warehouse.store.protocol import Store
+from aisbench_core.warehouse.store.table_columns import replace_table
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks, without_data
 from aisbench_core.warehouse.values import BoardQuery, Check, Validity
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import streamlit as st
 
 from aisbench_core.formats import MISSING, clipped
-from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.answers.compared import Comparability, ComparedBy, Comparison, FieldValues
 from pages._ui.compare.names import names_of
 from pages._ui.shell.errors import plain
+from pages._ui.shell.spec_fields import field_name, field_text
 from pages._ui.shell.words import t
 
 BOXES = {
@@ -54,23 +54,6 @@ def show_equal_fields(comparison: Comparison) -> None:
     has_warm_up = any(_is_decisive(name) and "warm" in name.lower() for name in names)
     no_warm_up = "" if has_warm_up else f" {t('why.no_warm')}"
     st.caption(t("why.equal", fields=" · ".join(texts) or MISSING) + no_warm_up)
-
-
-def field_name(name: str) -> str:
-    """A field's name; a parameter's own name stays as it is."""
-    group, _, own = name.partition(".")
-    return t("field.parameter", name=own) if group == "parameters" and own else t.field(name)
-
-
-def field_text(value: object) -> str:
-    """A field's value for people."""
-    if isinstance(value, bool):
-        return t("compare.true") if value else t("compare.false")
-    if isinstance(value, Mode):
-        return t(f"mode.{value}")
-    if isinstance(value, Origin):
-        return t(f"origin.{value}")
-    return MISSING if value is None or value == "" else str(value)
 
 
 def _reasons(comparison: Comparison) -> Iterator[str]:

@@ -11,7 +11,6 @@ from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.answers.histories import Trend
 from aisbench_core.warehouse.values import BoardQuery, RunRow
-from pages._ui.compare.comparability import field_name, field_text
 from pages._ui.compare.names import names_of
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard.board import MAX_COMPARED, MIN_COMPARED
@@ -25,6 +24,7 @@ from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import HISTORY, SCALING, link
+from pages._ui.shell.spec_fields import field_name, field_text
 from pages._ui.shell.tables import show_side_by_side, show_table
 from pages._ui.shell.words import t
 

@@ -8,11 +8,11 @@ import streamlit as st
 from aisbench_core.authoring.specfile import from_yaml, to_yaml
 from aisbench_core.errors import AisbenchError
 from pages._ui.configure import drafts
-from pages._ui.configure.first_draft import first_spec, profile_in_url
+from pages._ui.configure.first_draft import first_spec
 from pages._ui.shell import url
 from pages._ui.shell.browser import browser_key
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, profile_in_url
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t

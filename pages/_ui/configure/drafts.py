@@ -22,10 +22,10 @@ from aisbench_core.model import Channel, Finding, RunSpec, Scalar
 from aisbench_core.model.spec_fields import fields_where
 from aisbench_core.preflight.fixes import fixed
 from aisbench_core.reproducing.values import Original
-from pages._ui.configure.first_draft import first_spec, profile_in_url
+from pages._ui.configure.first_draft import first_spec
 from pages._ui.shell.browser import browser_key, own_draft
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import core
+from pages._ui.shell.core import core, profile_in_url
 
 MINE = "mine"  # what the URL calls the browser's own draft, which is also the one where it names none
 SHARED = "draft"  # the key of the one draft that all browsers shared before each had its own; old links still name it

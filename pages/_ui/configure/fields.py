@@ -15,11 +15,10 @@ from aisbench_core.authoring.specfile import NUMBERS
 from aisbench_core.authoring.workloads import Edition, Workload
 from aisbench_core.errors import SpecError
 from aisbench_core.model import Finding, Flavor, RunSpec, Scalar
-from pages._ui import numbers
 from pages._ui.configure import drafts
-from pages._ui.shell import widgets
+from pages._ui.configure.findings import show_field_findings
+from pages._ui.shell import numbers, widgets
 from pages._ui.shell.errors import plain
-from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import t
 
 SPEED = "†"  # marks parameters that affect speed

@@ -26,15 +26,6 @@ def first_spec(profile: str) -> RunSpec:
     return RunSpec(workload=workload, flavor=own, cards_per_node=cards[0] if cards else 1)
 
 
-def profile_in_url() -> str:
-    """The profile that a page shows: the URL's, else the settings', else the first; empty when there is none."""
-    names = core().regions.names()
-    for name in (st.query_params.get("profile", ""), core().settings.profile):
-        if name in names:
-            return name
-    return names[0] if names else ""
-
-
 def first_workload(workloads: Sequence[Workload]) -> str:
     """The name of a workload that can be launched as it is, if there is any; otherwise of the first one."""
 

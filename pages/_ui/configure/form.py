@@ -23,6 +23,7 @@ from pages._ui.configure.fields import (
     show_plain_field,
     storing,
 )
+from pages._ui.configure.findings import show_field_findings
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.software import show_software
 from pages._ui.region.picker import show_directory_picker, show_engine_picker, show_image_picker, show_pool_picker
@@ -30,7 +31,6 @@ from pages._ui.runs import cards
 from pages._ui.shell import widgets
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.errors import plain, show_error
-from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import t
 
 MAX_RESUMABLE = 50  # runs that are offered to go on from; others can be typed into the YAML

@@ -10,10 +10,10 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.settings import Profile
 from aisbench_core.upstream.configs.contents import ImportedConfig, ImportedSpec, LineFinding
 from pages._ui.configure import drafts
+from pages._ui.configure.findings import finding_text, show_no_findings
 from pages._ui.shell import navigation, widgets
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.errors import plain, show_error
-from pages._ui.shell.findings import finding_text, show_no_findings
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 

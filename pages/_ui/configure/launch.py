@@ -13,11 +13,11 @@ from aisbench_core.model import Finding, RunSpec
 from aisbench_core.preflight.rule import subject_of
 from pages._ui.configure import confirmation
 from pages._ui.configure.fields import Form
+from pages._ui.configure.findings import has_errors, show_all
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain
-from pages._ui.shell.findings import has_errors, show_all
 from pages._ui.shell.words import t
 
 HOURS = NumberRange(0, 87_600)  # up to ten years: how far an estimate goes

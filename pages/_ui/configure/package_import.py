@@ -7,7 +7,7 @@ import streamlit as st
 from aisbench_core.formats import size
 from aisbench_core.model import Flavor
 from aisbench_core.upstream.packages.package import Answers, Package, PackagedWorkload
-from pages._ui.configure.first_draft import list_flavors, profile_in_url
+from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.import_findings import (
     offer_draft,
     profile_name,
@@ -15,7 +15,7 @@ from pages._ui.configure.import_findings import (
     show_findings,
     show_imported_profile,
 )
-from pages._ui.shell.core import actor, core
+from pages._ui.shell.core import actor, core, profile_in_url
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
 

@@ -7,9 +7,9 @@ import streamlit as st
 
 from aisbench_core.model import CannLevel, MindSporeLevel, Update
 from pages._ui.configure.fields import Form, bound_choice
+from pages._ui.configure.findings import show_field_findings
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import t
 
 

@@ -7,9 +7,9 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.model import RunSpec
 from aisbench_core.upstream.configs.contents import ExportedConfig
 from pages._ui.configure.drafts import draft_key, stored_comments, stored_spec
+from pages._ui.configure.findings import finding_text
 from pages._ui.shell.core import actor, at_click, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.findings import finding_text
 from pages._ui.shell.words import t
 
 FILE = "modelarts_config.py"

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from aisbench_core.authoring.config_file import ConfigFile
 from aisbench_core.errors import AisbenchError
-from aisbench_core.upstream.configs.contents import ConfigFile, Document, Hints
+from aisbench_core.upstream.configs.contents import Document, Hints
 from aisbench_core.upstream.packages.package import Package
 from aisbench_core.web.uploads import MOST_FILE_BYTES
 from pages._ui.configure.form import workload_titles

@@ -16,10 +16,9 @@ from aisbench_core.importing.choices import Choices, ImportAnswers, Preview, Pro
 from aisbench_core.importing.readers.results import ParsedResult, Table, Unread
 from aisbench_core.model import Mode, RunSpec
 from aisbench_core.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
-from pages._ui import numbers
 from pages._ui.imports.table_columns import corrected, show_columns
 from pages._ui.runs.validity import check_text
-from pages._ui.shell import uploads, widgets
+from pages._ui.shell import numbers, uploads, widgets
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import actor, core, may, right_to
 from pages._ui.shell.filters import region_key

@@ -11,14 +11,14 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Run
 from aisbench_core.reproducing.values import Repeated, ReproductionCheck, Sameness
 from aisbench_core.warehouse.values import RunRow
-from pages._ui.compare.comparability import field_name
 from pages._ui.configure.confirmation import ask_region
+from pages._ui.configure.findings import has_errors, show_all
 from pages._ui.shell import navigation, widgets
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import actor, core, may, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain, show_sentence
-from pages._ui.shell.findings import has_errors, show_all
+from pages._ui.shell.spec_fields import field_name
 from pages._ui.shell.tables import Width, show_table
 from pages._ui.shell.words import t
 

@@ -8,13 +8,12 @@ import streamlit as st
 from aisbench_core.authoring.number_ranges import NumberRange, range_of
 from aisbench_core.model import COUNTS, FIELDS, GROUPS, Division, Finding, Run, SystemStatus
 from aisbench_core.system.descriptions import SystemValues
-from pages._ui import numbers
+from pages._ui.configure.findings import finding_text, show_field_findings
 from pages._ui.runs import system_draft
-from pages._ui.shell import uploads, widgets
+from pages._ui.shell import numbers, uploads, widgets
 from pages._ui.shell.core import actor, at_click, core, may
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.findings import finding_text, show_field_findings
 from pages._ui.shell.outcomes import reported, show_outcome
 from pages._ui.shell.words import t
 

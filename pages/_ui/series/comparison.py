@@ -8,7 +8,6 @@ from aisbench_core.formats import MISSING, p_value, signed
 from aisbench_core.series.comparing import RowPair, SeriesComparison
 from aisbench_core.series.matrix import Matrix
 from aisbench_core.warehouse.answers.compared import FieldValues
-from pages._ui.compare.comparability import field_name, field_text
 from pages._ui.history.results import OUTCOMES
 from pages._ui.runs.target import missed_text
 from pages._ui.series.matrix import row_title
@@ -16,6 +15,7 @@ from pages._ui.shell import url
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import interval, summary_text, when
+from pages._ui.shell.spec_fields import field_name, field_text
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 

@@ -12,17 +12,16 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, money, nodes_and_cards, number
 from aisbench_core.model import Objective, ParameterSearch, RunSpec, Sampler, SeriesPlan, SeriesRow
 from aisbench_core.series.planning import RowFinding, SeriesDraft
-from pages._ui import numbers
 from pages._ui.configure import confirmation, drafts
+from pages._ui.configure.findings import finding_text, has_errors, show_no_findings
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.launch import choose_profile
 from pages._ui.series.matrix import row_title
 from pages._ui.series.trials import objective_text, sampler_text
-from pages._ui.shell import navigation, url
+from pages._ui.shell import navigation, numbers, url
 from pages._ui.shell.core import actor, core, right_to
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain, show_error
-from pages._ui.shell.findings import finding_text, has_errors, show_no_findings
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t
 

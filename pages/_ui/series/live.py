@@ -5,7 +5,6 @@ import streamlit as st
 from aisbench_core.formats import number
 from aisbench_core.model import ParameterSearch
 from aisbench_core.series.matrix import Matrix
-from pages._ui import numbers
 from pages._ui.leaderboard.board import MAX_COMPARED
 from pages._ui.series import matrix as tables
 from pages._ui.series.comparison import show_against
@@ -13,7 +12,7 @@ from pages._ui.series.form import NODE_HOURS
 from pages._ui.series.parallel import show_parallel
 from pages._ui.series.series_list import series_badge, series_facts, series_title, show_progress
 from pages._ui.series.trials import show_search_plan, show_trials
-from pages._ui.shell import navigation
+from pages._ui.shell import navigation, numbers
 from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, plain

@@ -238,3 +238,12 @@ def ledger_of(used: Core, query: Callable[P, R], *args: P.args, **kwargs: P.kwar
 @lru_cache(maxsize=MAX_LEDGER_ANSWERS)
 def _ledger_answer(_revision: str, query: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return query(*args, **kwargs)
+
+
+def profile_in_url() -> str:
+    """The profile that a page shows: the URL's, else the settings', else the first; empty when there is none."""
+    names = core().regions.names()
+    for name in (st.query_params.get("profile", ""), core().settings.profile):
+        if name in names:
+            return name
+    return names[0] if names else ""

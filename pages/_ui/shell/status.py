@@ -5,8 +5,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from aisbench_core.access.permissions import ROLES
 from aisbench_core.private_files import is_read_only
-from pages._ui.configure.first_draft import profile_in_url
-from pages._ui.shell.core import can_sign_out, core, ended_session, is_timer, ledger_answer, sign_out, signed_in
+from pages._ui.shell.core import (
+    can_sign_out,
+    core,
+    ended_session,
+    is_timer,
+    ledger_answer,
+    profile_in_url,
+    sign_out,
+    signed_in,
+)
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
 from pages._ui.shell.words import t

@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from aisbench_core.authoring.number_ranges import NumberRange
-from pages._ui import numbers
-from pages._ui.shell import widgets
+from pages._ui.shell import numbers, widgets
 
 T = TypeVar("T")
 Default = TypeVar("Default", bound=float | None)
