@@ -35,7 +35,7 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where this console keeps everything; it has a profile of a sandbox that is not running."""
     monkeypatch.setenv("AISBENCH_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("AISBENCH_REQUEST_SECONDS", "2")
-    _write_profile(tmp_path)
+    write_profile(tmp_path)
     st.cache_resource.clear()
     st.cache_data.clear()
     yield tmp_path
@@ -106,7 +106,8 @@ def drawn(app: AppTest, chart: int = 0) -> list[dict[str, Any]]:
     return [row for table in tables for row in pa.ipc.open_stream(table.data.data).read_all().to_pylist()]
 
 
-def _write_profile(data_dir: Path) -> None:
+def write_profile(data_dir: Path) -> None:
+    """A profile of a sandbox that is not running."""
     folder = data_dir / "sandbox"
     folder.mkdir()
     keys = folder / "credentials.yaml"
