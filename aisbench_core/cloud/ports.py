@@ -26,7 +26,6 @@ from aisbench_core.model import (
     JobStage,
     JobStatus,
     JobTask,
-    LogPreview,
     MetricSample,
     Organisation,
     Pool,
@@ -144,9 +143,6 @@ class TrainingService(Protocol):
 
         None, and no request, if the API cannot change priorities. CloudRejected when the account may not set this one;
         CloudUnavailable when the job no longer waits, too: the API has no code of its own for that."""
-
-    def log_preview(self, job_id: str, task: str) -> LogPreview:
-        """The newest part of a task's log, also before the log object exists; empty if there is none."""
 
     def log_paths(self, job: JobStatus, log_path: str) -> Mapping[int, str]:
         """The path of each node's log object below the run's log directory, by node index."""

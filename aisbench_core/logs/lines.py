@@ -45,10 +45,6 @@ class LineFilter:
     level: LogLevel = LogLevel.NONE
     system: bool = True
 
-    @property
-    def is_everything(self) -> bool:
-        return self.system and not self.level.severity
-
     def accepts(self, line: Line) -> bool:
         """Whether a line is shown."""
         return line.level.severity >= self.level.severity and (self.system or not line.is_system)

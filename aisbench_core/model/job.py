@@ -84,15 +84,6 @@ class JobStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class LogPreview:
-    """The end (at most 5 MB) of one task's log; sizes in bytes."""
-
-    content: str
-    current_size: int
-    full_size: int
-
-
-@dataclass(frozen=True, slots=True)
 class Flavor:
     """An instance type of a region. `accelerator` is CPU, GPU or Ascend; `cards` is per node, at least 1.
 

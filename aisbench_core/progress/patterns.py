@@ -60,8 +60,6 @@ _NUMBERS = (
 GROUPS = frozenset({*_NUMBERS, "stage"})
 """The names that groups of a pattern may have."""
 
-_POSITIONS = frozenset({"step", "epoch", "epoch_from_0", "epochs_done"})
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:

@@ -65,13 +65,12 @@ class AmdahlFit:
     """T(n) = T(1) / (s + (1 - s) / n), fitted to ln T over all runs by least squares: `serial` is s, a share.
 
     `one_node` is T(1) in the runs' unit. `residuals` are measured / fitted - 1 by node count, of geometric means.
-    `lack_of_fit_p` is their p-value, None without repeated runs. With `problem`, `serial` and `one_node` are None."""
+    With `problem`, `serial` and `one_node` are None."""
 
     problem: FitProblem | None
     serial: IntervalEstimate | None = None
     one_node: float | None = None
     residuals: tuple[tuple[int, float], ...] = ()
-    lack_of_fit_p: float | None = None
 
     def speed_up(self, nodes: int, base: int) -> IntervalEstimate | None:
         """T(nodes) / T(base) by the law. It decreases with the serial share, so the ends of the interval swap."""
@@ -108,7 +107,7 @@ def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     worst = max(abs(residual) for _, residual in residuals)
     tolerated = MAX_UNTESTED_RESIDUAL if p_value is None else MAX_RESIDUAL
     if worst > tolerated and (p_value is None or p_value < REJECTED_BELOW):
-        return AmdahlFit(FitProblem.NOT_AMDAHL, residuals=residuals, lack_of_fit_p=p_value)
+        return AmdahlFit(FitProblem.NOT_AMDAHL, residuals=residuals)
     doubted = p_value is None or p_value < DOUBTED_BELOW
     df = len(sizes) - 2 if doubted else cost.runs - 2
     variance = (between if doubted else between + within) / df
@@ -116,9 +115,9 @@ def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     low, high = (_crossing(cost, limit, best, end) for end in (cost.smallest, MAX_SHARE))
     if high < 0 or low > 1:
         problem = FitProblem.FASTER_THAN_IDEAL if high < 0 else FitProblem.SLOWER_WITH_NODES
-        return AmdahlFit(problem, residuals=residuals, lack_of_fit_p=p_value)
+        return AmdahlFit(problem, residuals=residuals)
     serial = IntervalEstimate(*(min(1.0, max(0.0, share)) for share in (best, low, high)))
-    return AmdahlFit(None, serial, math.exp(cost.log_one_node(best)), residuals, p_value)
+    return AmdahlFit(None, serial, math.exp(cost.log_one_node(best)), residuals)
 
 
 class _Cost:

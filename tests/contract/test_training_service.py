@@ -137,14 +137,6 @@ def test_a_deleted_job_is_gone(region: Region) -> None:
         region.training.detail(job.job_id)
 
 
-def test_a_job_without_a_log_has_an_empty_preview(region: Region) -> None:
-    job = region.create()
-
-    preview = region.training.log_preview(job.job_id, "worker-0")
-
-    assert preview.full_size >= preview.current_size == len(preview.content.encode())
-
-
 def test_a_log_lies_in_the_log_directory_by_node(region: Region) -> None:
     job = region.create()
 

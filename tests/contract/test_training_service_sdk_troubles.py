@@ -71,12 +71,11 @@ def test_a_package_that_cannot_be_loaded_says_why(place: Region, tmp_path: Path)
         training.engines()
 
 
-def test_an_old_package_without_logs_and_metrics_tells_none(place: Region, tmp_path: Path) -> None:
+def test_an_old_package_without_metrics_tells_none(place: Region, tmp_path: Path) -> None:
     old = (STANDIN / "estimatorV2.py").read_text("utf-8")
-    old = old.replace("def get_job_log", "def _log").replace("def get_job_metrics", "def _metrics")
+    old = old.replace("def get_job_metrics", "def _metrics")
     training = with_package(place, tmp_path, estimatorV2=old)
 
-    assert training.log_preview("a", "worker-0").content == ""
     assert training.metrics("a", "worker-0", LONG_AGO) == ()
 
 

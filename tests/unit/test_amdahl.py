@@ -86,7 +86,6 @@ def test_what_repeated_runs_cannot_explain_is_a_misfit_and_what_they_can_is_not(
     loud = [SizeRuns.of(n, [value * (1 + 0.08 * step) for step in (-1, 0, 1)]) for n, value in kink.items()]
 
     assert amdahl(quiet).problem is FitProblem.NOT_AMDAHL
-    assert (amdahl(quiet).lack_of_fit_p or 0) < 0.01
     assert amdahl(loud).problem is None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.cloud.modelarts_v2 import detail_replies, replies
-from aisbench_core.model import Engine, Flavor, JobEvent, LogPreview, MetricSample, Pool, Quota, TaskStatus, WaitingJob
+from aisbench_core.model import Engine, Flavor, JobEvent, MetricSample, Pool, Quota, TaskStatus, WaitingJob
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -188,7 +188,3 @@ def test_an_event_leaves_in_utc() -> None:
 
     assert detail_replies.job_event(event) == JobEvent(NOW, "Info", "Training job is running.", "Job")
     assert detail_replies.job_event({"time": "2026-11-21T12:00:00"}).at == NOW
-
-
-def test_an_empty_answer_is_an_empty_log() -> None:
-    assert replies.log_preview({}) == LogPreview("", 0, 0)

@@ -7,14 +7,9 @@ from typing import Any
 
 from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.cloud.modelarts_v2 import replies
-from aisbench_core.model import Engine, Flavor, LogPreview
+from aisbench_core.model import Engine, Flavor
 
 _ASCEND = re.compile(r"(?:kat1|pool\.visual)\.(?P<cards>[0-9]*)xlarge|kat1|snt[0-9]|d910|ascend|npu", re.IGNORECASE)
-
-
-def log_preview(reply: Any) -> LogPreview:
-    """The newest part of a log; None is an empty log."""
-    return replies.log_preview(reply or {})
 
 
 def flavors(reply: Any) -> list[Flavor]:

@@ -1,21 +1,18 @@
 """V1Calls through the class estimator.Estimator of the package `modelarts`, whose jobs have versions."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from aisbench_core.cloud.job_fields import sdk_v1_arguments
 from aisbench_core.cloud.modelarts_client import ignore_reply
 from aisbench_core.cloud.modelarts_package import sdk_replies
-from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
+from aisbench_core.cloud.modelarts_package.sdk_calls import SdkCalls
 from aisbench_core.cloud.modelarts_v1 import v1_replies, v1_requests
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.credentials import Credentials
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus
 from aisbench_core.settings import Profile
-
-NEWEST = -1  # start_byte of a log: its newest part
 
 
 class SdkV1Calls:
@@ -65,15 +62,6 @@ class SdkV1Calls:
 
     def delete_job(self, operation: Message, job_id: str) -> None:
         self._calls.ask(operation, "v1_delete", ignore_reply, job_id=_ids(operation, job_id)["job_id"])
-
-    def log(self, operation: Message, job_id: str, name: str) -> str:
-        """The newest part of a log; empty if there is none of this name, or the package has no calls for logs."""
-        ids = _ids(operation, job_id)
-        with suppress(MissingFeature):
-            if name in self._calls.ask(operation, "v1_log_names", v1_replies.log_names, **ids):
-                newest = {"log_file": name, "start_byte": NEWEST}
-                return self._calls.ask(operation, "v1_log", v1_replies.log_text, **ids, **newest)
-        return ""
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types, with what their names say."""

@@ -21,7 +21,7 @@ NETWORK = {"requests", "urllib3", "socket", "ssl", "http"}
 
 
 # Calls of estimatorV2.Estimator: of a job by its job_id, and of the class.
-JOB_CALLS = {"job": "get_job_info", "log": "get_job_log", "metrics": "get_job_metrics"}
+JOB_CALLS = {"job": "get_job_info", "metrics": "get_job_metrics"}
 CLASS_CALLS = {
     "jobs": "get_job_list",
     "stop": "control_job_by_id",
@@ -35,8 +35,6 @@ VERSION_CALLS = {
     "v1_version": "get_job_info",
     "v1_stop": "stop_job_version",
     "v1_delete_version": "delete_job_version",
-    "v1_log_names": "get_job_log_file_list",
-    "v1_log": "get_job_log",
 }
 V1_CLASS_CALLS = {
     "v1_jobs": "get_job_list",

@@ -22,7 +22,6 @@ from aisbench_core.model import (
     Flavor,
     JobRequest,
     JobStatus,
-    LogPreview,
     MetricSample,
     Pool,
     Quota,
@@ -71,12 +70,6 @@ class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):
 
     def set_priority(self, job_id: str, priority: int) -> int | None:  # noqa: ARG002  # the protocol's
         return None
-
-    def log_preview(self, job_id: str, task: str) -> LogPreview:
-        operation = Message("read the log of {task} of job {job_id}", task=task, job_id=job_id)
-        with suppress(MissingFeature), Ignoring(NOTHING_YET):
-            return self._calls.ask(operation, "log", sdk_replies.log_preview, job_id=job_id, task_id=task)
-        return LogPreview("", 0, 0)
 
     def log_paths(self, job: JobStatus, log_path: str) -> Mapping[int, str]:
         return replies.log_paths(job, log_path)

@@ -19,7 +19,6 @@ from aisbench_core.model import (
     Flavor,
     JobRequest,
     JobStatus,
-    LogPreview,
     MetricSample,
     Phase,
     Pool,
@@ -111,13 +110,6 @@ class ModelArtsV1(WithoutJobDetails, WithoutAlgorithms):
 
     def set_priority(self, job_id: str, priority: int) -> int | None:  # noqa: ARG002  # the protocol's
         return None
-
-    def log_preview(self, job_id: str, task: str) -> LogPreview:
-        """The newest lines of a task's log; empty if there is none. `full_size` is that of the preview."""
-        operation = Message("read the log of {task} of job {job_id}", task=task, job_id=job_id)
-        name = _log_name(self._cached_version(operation, job_id), _node(task))
-        text = self._calls.log(operation, job_id, name)
-        return LogPreview(text, len(text.encode()), len(text.encode()))
 
     def log_paths(self, job: JobStatus, log_path: str) -> Mapping[int, str]:
         """The path of each node's log object, by node index; empty if the job is gone."""

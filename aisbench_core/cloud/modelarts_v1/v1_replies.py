@@ -86,14 +86,6 @@ def versions(reply: Json) -> list[JobVersion]:
     return [version(item, job, name) for item in reply.get("versions") or ()]
 
 
-def log_names(reply: Json) -> list[str]:
-    return [str(name) for name in reply.get("log_file_list") or ()]
-
-
-def log_text(reply: Json) -> str:
-    return str(reply.get("content") or "")
-
-
 def directory(path: str) -> str:
     """An OBS directory as /bucket/a/, from obs://bucket/a, s3://bucket/a/ or a path."""
     return f"/{path.partition('://')[2].strip('/') if '://' in path else path.strip('/')}/"

@@ -20,7 +20,6 @@ from aisbench_core.settings import Profile
 
 PAGE = 100
 LONGEST_SEARCH = 64  # of search_content
-PREVIEW_LINES = 500  # the maximum of one call
 
 JOBS = "training-jobs"
 JOB = "training-jobs/{job}"
@@ -65,9 +64,6 @@ class V1Calls(Protocol):
 
     def delete_job(self, operation: Message, job_id: str) -> None:
         """Remove a job with its versions."""
-
-    def log(self, operation: Message, job_id: str, name: str) -> str:
-        """The newest part of a log; empty if there is none of this name."""
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types."""
@@ -137,14 +133,6 @@ class V1Requests:
 
     def delete_job(self, operation: Message, job_id: str) -> None:
         self._write(operation, "DELETE", JOB, ignore_reply, job_id)
-
-    def log(self, operation: Message, job_id: str, name: str) -> str:
-        names = self._read(operation, f"{VERSION}/log/file-names", v1_replies.log_names, job_id)
-        if name not in names:
-            return ""
-        return self._read(
-            operation, f"{VERSION}/aom-log", v1_replies.log_text, job_id, log_file=name, lines=PREVIEW_LINES
-        )
 
     def flavors(self) -> Sequence[Flavor]:
         return self._read(Message("list flavors"), SPECS, v1_replies.flavors, job_type=TRAINING)

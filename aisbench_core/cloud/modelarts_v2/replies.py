@@ -10,7 +10,6 @@ from aisbench_core.model import (
     Engine,
     Flavor,
     JobStatus,
-    LogPreview,
     MetricSample,
     Pool,
     Quota,
@@ -54,15 +53,6 @@ def job_status(job: Json) -> JobStatus:
 
 def job_page(reply: Json) -> list[JobStatus]:
     return [job_status(job) for job in reply.get("items") or ()]
-
-
-def log_preview(reply: Json) -> LogPreview:
-    """The newest part of a log; a reply without content is an empty log."""
-    return LogPreview(
-        content=str(reply.get("content") or ""),
-        current_size=int(reply.get("current_size") or 0),
-        full_size=int(reply.get("full_size") or 0),
-    )
 
 
 def log_paths(job: JobStatus, log_path: str) -> Mapping[int, str]:

@@ -27,7 +27,6 @@ from aisbench_core.model import (
     JobStage,
     JobStatus,
     JobTask,
-    LogPreview,
     MetricSample,
     Pool,
     Quota,
@@ -93,14 +92,6 @@ class ModelArtsV2:
         call = self._sdk.change_training_job_description_invoker(request)
         self._caller.write(Message("change the priority of job {job_id}", job_id=job_id), call, ignore_reply)
         return before
-
-    def log_preview(self, job_id: str, task: str) -> LogPreview:
-        operation = Message("read the log of {task} of job {job_id}", task=task, job_id=job_id)
-        request = sdk.ShowTrainingJobLogsPreviewRequest(training_job_id=job_id, task_id=task)
-        with Ignoring(NOTHING_YET):
-            call = self._sdk.show_training_job_logs_preview_invoker(request)
-            return self._caller.read(operation, call, replies.log_preview)
-        return LogPreview("", 0, 0)
 
     def log_paths(self, job: JobStatus, log_path: str) -> Mapping[int, str]:
         return replies.log_paths(job, log_path)
