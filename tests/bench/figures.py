@@ -20,35 +20,25 @@ INTRODUCTION = """# Performance
 
 `make bench` measures and writes this page, whether goals are reached or not; a part of it, such as
 `.venv/bin/python -m pytest -s -p no:xdist tests/bench/test_million.py`, writes its own rows. Each figure is measured
-beside a peer or a naive implementation in the same run, and the tests check ratios, not seconds: a busy machine slows
-both. The runs are those of `tests/bench/many_runs.py`: 1,920 leaderboard rows, 8 cards per run, spec and block
-as stored, without samples and events; of a million, 100,000 are imported, the others are copies with their own ids and
-times.
+beside a peer or a naive implementation in the same run, and the tests check ratios, not seconds. The runs are those of
+`tests/bench/many_runs.py`: 1,920 leaderboard rows, 8 cards per run, spec and block as stored; of a million, 100,000 are
+imported.
 
-* *Search*: both return the fastest 50 runs of one model, version and flavor with everything that a list
-  shows, on an open store after a first query; ours also counts all matches. MLflow's store is SQLite.
-* *Whole leaderboard*: the first 50 of all groups by their median, with best, median, olympic mean and 95 % interval.
-  pandas and sqlite3 compute the same groups of the same valid runs; pandas has them in memory, sqlite3 in one table,
-  sorted by group in an index; ours reads the stored group statistics.
+* *Search*: the fastest 50 runs of one model, version and flavor, on an open store after a first query; ours also counts
+  all matches. MLflow's store is SQLite.
+* *Whole leaderboard*: the first 50 of all groups by their median, with best, olympic mean and 95 % interval. pandas has
+  the runs in memory, sqlite3 in one table, sorted by group in an index; ours reads the stored group statistics.
 * *Bulk import*: a warehouse file of another console, each run with cards, spec and block, validated by this console's
-  ruleset, into a file that holds one other run; none twice. Text results, such as logs and tables, are
-  parsed and validated one by one, which takes longer. *Records of folders*: as a rebuild stores them, without reading
-  folders.
-* *Database per run*: after `aisbench warehouse compact`; importing a warehouse file leaves one as small.
-* *Page*: a complete rerun, requested from a console process over the web socket: after the warehouse
-  file changed, so that everything is queried again, and without a change. Sent is all that the socket transfers to
-  a new visitor; memory is the maximum of the process.
+  ruleset. *Records of folders*: as a rebuild stores them, without reading folders.
+* *Page*: a complete rerun, requested over the web socket, after the warehouse file changed, and without a change.
 * *First paint*: from the address to the page's main answer in Chromium (20,000 runs; the browser has visited that
   server before), the median of three, beside a Streamlit page that holds one line.
-* *Logs*: 512 files of 20 MB, without an index. The hit is in the last file, which is read last; the files are in the
-  page cache: the search is measured, not the disk. Line by line is `for line in file` in Python, extrapolated
-  from 16 files.
-* *Viewers*: browsers that keep the page of a running job open, each with its own web socket, while the job prints
-  a step every second; the age is the time between two drawings of the answers, and of the log, on one screen.
-* *Follow*: processor time of `aisbench follow` alone, from its start, with its own settings; all jobs are polled every
-  5 s and their cards measured every minute, while the logs of all have a turn every 250 s.
-* *Region*: what its page and `aisbench region` ask first, from a sandbox that waits 20 ms before each answer; memory
-  is what Python objects take at most.
+* *Logs*: 512 files of 20 MB in the page cache, the hit in the last. Line by line is `for line in file` in Python,
+  extrapolated from 16 files.
+* *Viewers*: browsers that keep the page of a running job open, while it prints a step every second; the age is the time
+  between two drawings.
+* *Follow*: processor time of `aisbench follow` alone, polling every 5 s.
+* *Region*: what its page and `aisbench region` ask first, from a sandbox that waits 20 ms before each answer.
 """
 HEAD = "| figure | measured | goal | reached | beside | ratio |\n|---|---|---|---|---|---|\n"
 ROW = re.compile(r"^\| (?P<figure>[^|]+?) \|(?:[^|\n]*\|){5}$", re.MULTILINE)

@@ -10,7 +10,7 @@ import pytest
 from aisbench_core.model import Level, RunSpec
 from aisbench_core.preflight import online
 from aisbench_core.preflight.offline import RULES, preflight
-from aisbench_core.preflight.rule import PreflightRule
+from aisbench_core.preflight.rule import PreflightRule, Source
 from aisbench_core.preflight.rules.names import LONGEST_NAME
 from aisbench_core.settings import HOME
 from tests.unit.good_specs import DATA, FLAVORS, WORKLOADS, changed, code_folder, found, good_spec, only, profile
@@ -329,11 +329,10 @@ def test_a_spec_of_which_nothing_is_known_is_looked_at_all_the_same() -> None:
 DOCUMENT = HOME / "docs" / "preflight.md"
 HEAD = """# Preflight rules
 
-Every run's spec is checked against the rules below before launch. An **error** prevents the launch, a **warning** or an
-**info** does not. The console shows findings beside the fields as soon as a field changes; on the command line, use
-`aisbench preflight WORKLOAD|SPEC.yaml`, and `--fix` to print the spec with all proposed fixes applied.
-The fields are those of the spec, see `aisbench spec WORKLOAD`; findings about a channel name the channel, such as
-`inputs.data_url`.
+A spec is checked against these rules before launch. An **error** prevents it, a **warning** or an **info** does not.
+The console shows findings beside the fields; on the command line, use `aisbench preflight WORKLOAD|SPEC.yaml`, and
+`--fix` to print the spec with all proposed fixes applied. Sources of rules that are not the console's own are in
+parentheses.
 
 ## Without the cloud
 
@@ -356,10 +355,11 @@ def document() -> str:
 
 
 def _table(rules: Iterable[PreflightRule[Any]]) -> Iterator[str]:
-    yield "| rule | level | field | requirement | source |"
-    yield "|---|---|---|---|---|"
+    yield "| rule | level | requirement |"
+    yield "|---|---|---|"
     for rule in rules:
-        yield f"| `{rule.rule_id}` | {rule.level} | {rule.field} | {rule.summary} | {rule.source} |"
+        source = "" if rule.source is Source.CONSOLE else f" ({rule.source})"
+        yield f"| `{rule.rule_id}` | {rule.level} | {rule.summary}{source} |"
 
 
 def test_the_document_lists_every_rule() -> None:

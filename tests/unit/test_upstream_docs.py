@@ -24,12 +24,17 @@ def document() -> str:
 
 
 def _keys() -> Iterator[str]:
-    for name, keys in [
+    tables = [
         *((name, keys_of(name)) for name in DICTS),
         ("config.sh", SHELL_KEYS),
         ("ma-pre-start.sh", PRE_START_KEYS),
-    ]:
-        yield from (f"| `{name}` | `{key.name}` | {key.becomes} |\n" for key in keys)
+    ]
+    named: dict[tuple[str, str], list[str]] = {}
+    for name, keys in tables:
+        for key in keys:
+            named.setdefault((key.name, key.becomes), []).append(f"`{name}`")
+    for (key_name, becomes), names in named.items():
+        yield f"| {', '.join(names)} | `{key_name}` | {becomes} |\n"
 
 
 def _rules() -> Iterator[str]:
