@@ -22,7 +22,9 @@ def document() -> str:
     """docs/cli.md with the table of commands as the code would write it."""
     before, found, after = DOCUMENT.read_text("utf-8").partition(HEAD)
     assert found
-    rows = (_row(path, command) for path, command in _commands("aisbench", main) if command is not main)
+    rows = (
+        _row(path, command) for path, command in _commands("aisbench", main) if not isinstance(command, click.Group)
+    )
     return before + HEAD + "".join(rows) + re.sub(r"\A(\|.*\n)*", "", after)
 
 
@@ -36,8 +38,7 @@ def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Co
 def _row(path: str, command: click.Command) -> str:
     """A command with its arguments, and the first sentence of its help."""
     context = click.Context(command, info_name=path, **main.context_settings)
-    pieces = [] if isinstance(command, click.Group) else command.collect_usage_pieces(context)
-    usage = " ".join([path, *(piece for piece in pieces if piece != "[OPTIONS]")])
+    usage = " ".join([path, *(piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]")])
     return f"| `{_escape(usage)}` | {_escape(command.get_short_help_str(limit=1_000))} |\n"
 
 

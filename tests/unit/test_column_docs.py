@@ -13,7 +13,7 @@ from aisbench_core.warehouse.store.schema import TABLES
 
 DOCUMENT = HOME / "docs" / "columns.md"
 FIRST, LAST = "<!-- columns: begin -->\n", "<!-- columns: end -->\n"
-HEAD = "| column | type | unit | in | meaning |\n|---|---|---|---|---|\n"
+HEAD = "| column | type | in | meaning |\n|---|---|---|---|\n"
 GROUPS_HEAD = "| column | unit | in | meaning |\n|---|---|---|---|\n"
 VIEW_HEAD = "| column | unit | meaning |\n|---|---|---|\n"
 OF_GROUPS = ("v_groups", "v_series")
@@ -32,7 +32,8 @@ def _runs() -> Iterator[str]:
     yield f"\n## Runs\n\n{HEAD}"
     for column in COLUMNS:
         places = ", ".join([*(["view"] if column.in_view else []), *_exported(column), *_stored(column)])
-        yield f"| `{column.name}` | {column.kind} | {_unit(column.unit)} | {places} | {_meaning(column)} |\n"
+        kind = ", ".join(filter(None, (column.kind, _unit(column.unit))))
+        yield f"| `{column.name}` | {kind} | {places} | {_meaning(column)} |\n"
 
 
 def _exported(column: Column) -> Iterator[str]:

@@ -25,7 +25,7 @@ PAGES = [
     *sorted((HOME / "docs").glob("*.md")),
 ]
 
-SETTINGS_HEAD = "| setting | variable | default | allowed | meaning |\n|---|---|---|---|---|\n"
+SETTINGS_HEAD = "| setting | default | allowed | meaning |\n|---|---|---|---|\n"
 PROFILE_HEAD = "| key | default | allowed | meaning |\n|---|---|---|---|\n"
 
 WORDS = {
@@ -72,8 +72,8 @@ def _id(page: Path) -> str:
 def document() -> str:
     """docs/settings.md with both tables as the code would write them."""
     page = SETTINGS.read_text("utf-8")
-    page = _with_rows(page, SETTINGS_HEAD, _settings_rows(Settings.model_fields))
-    return _with_rows(page, PROFILE_HEAD, _profile_rows(Profile.model_fields))
+    page = _with_rows(page, SETTINGS_HEAD, _field_rows(Settings.model_fields))
+    return _with_rows(page, PROFILE_HEAD, _field_rows(Profile.model_fields))
 
 
 def _with_rows(page: str, head: str, rows: Iterable[str]) -> str:
@@ -81,13 +81,7 @@ def _with_rows(page: str, head: str, rows: Iterable[str]) -> str:
     return before + head + "".join(f"{row}\n" for row in rows) + re.sub(r"\A(\|.*\n)*", "", after)
 
 
-def _settings_rows(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
-    for name, field in fields.items():
-        variable = f"AISBENCH_{name.upper()}"
-        yield f"| `{name}` | `{variable}` | {_default(field)} | {_allowed(field)} | {_meaning(field)} |"
-
-
-def _profile_rows(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
+def _field_rows(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
     for name, field in fields.items():
         yield f"| `{name}` | {_default(field)} | {_allowed(field)} | {_meaning(field)} |"
 

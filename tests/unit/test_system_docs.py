@@ -11,7 +11,7 @@ from aisbench_core.system.descriptions import RULES
 from aisbench_core.system.systems import OF_EACH_RUN
 
 DOCUMENT = HOME / "docs" / "system.md"
-FIELDS_HEAD = "| field | key in the file | meaning |\n|---|---|---|\n"
+FIELDS_HEAD = "| field | meaning |\n|---|---|\n"
 RULES_HEAD = "| finding | level | what is expected |\n|---|---|---|\n"
 
 
@@ -30,7 +30,9 @@ def _with_rows(page: str, head: str, rows: Iterable[str]) -> str:
 
 def _fields() -> Iterator[str]:
     for name, field in FIELDS.items():
-        yield f"| `{name}` | `{FILE_KEYS.get(name, name)}` | {field.title}. {field.description} |\n"
+        key = FILE_KEYS.get(name, name)
+        in_file = "" if key == name else f" In the file: `{key}`."
+        yield f"| `{name}` | {field.title}. {field.description}{in_file} |\n"
 
 
 def _rules() -> Iterator[str]:

@@ -11,7 +11,7 @@ from aisbench_core.warehouse.validity.series_checks import SERIES_CHECKS as OF_S
 
 DOCUMENT = HOME / "docs" / "validity.md"
 RULESETS = "| ruleset | title | edition | rules | inferred |\n|---|---|---|---|---|\n"
-RULES = "| id | requirement | closed | open | settings | how to fix it |\n|---|---|---|---|---|---|\n"
+RULES = "| id | requirement | closed | open | settings |\n|---|---|---|---|---|\n"
 
 
 def document() -> str:
@@ -37,7 +37,7 @@ def _ruleset(each: Ruleset) -> str:
 def _rules(kind: type[RunRules] | type[SeriesRules]) -> Iterator[str]:
     for rule_id, rule in shipped().rules.items():
         if rule_id in kind.model_fields:
-            yield f"| {rule_id} | {rule.title} | {rule.closed} | {rule.open} | {_settings(rule)} | {rule.fix} |\n"
+            yield f"| {rule_id} | {rule.title} | {rule.closed} | {rule.open} | {_settings(rule)} |\n"
 
 
 def _settings(rule: ValidityRule) -> str:
