@@ -294,3 +294,11 @@ def test_the_time_of_the_export_is_written_in_utc(warehouse: Warehouse) -> None:
     warehouse.export(Export(ALL, NOW.astimezone(timezone(timedelta(hours=8)))), target)
 
     assert rows(target.getvalue())[0]["exported_at_utc"] == "2026-03-02T12:00:00Z"
+
+
+def test_what_a_launched_run_left_unset_is_known_in_an_export(warehouse: Warehouse) -> None:
+    warehouse.record(a.record("plain", parameters={}))
+
+    [row] = rows(exported(warehouse))
+
+    assert (row["pool_type"], row["hyperparameters_json"], row["mode"]) == ("public", "{}", "cluster")

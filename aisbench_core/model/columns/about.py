@@ -124,7 +124,7 @@ CONFIGURATION = (
     Column("pool_type", TEXT, "`dedicated` or `public`; empty if unknown for an imported result", label="Pool",
         in_view=False, exported=Exported("configuration", wording=OURS,
             sql=f"""case when pool_id <> '' then 'dedicated'
-            when {_spec_text('pool_id')} is not null then 'public' end""")),
+            when origin = 'launched' or {_spec_text('pool_id')} is not null then 'public' end""")),
     Column("node_count", INTEGER, "nodes", COUNT, label="Nodes", stored=run(22), exported=Exported("configuration"),
         mlflow=PARAM, compared=DESCRIBES, sortable=True),
     Column("cards_per_node", INTEGER, "cards per node", COUNT, label="Cards per node", stored=run(23),
@@ -140,7 +140,8 @@ CONFIGURATION = (
     Column("precision", TEXT, "parameter of that name", in_view=False,
         exported=Exported("configuration", sql=_spec_text("parameters.precision"))),
     Column("hyperparameters_json", TEXT, "every parameter, as JSON", in_view=False,
-        exported=Exported("configuration", sql=_spec_text("parameters"), wording=PROSE)),
+        exported=Exported("configuration", wording=PROSE,
+            sql=f"coalesce({_spec_text('parameters')}, case when origin = 'launched' then '{{}}' end)")),
     Column("dataset", TEXT, "name of the data set", label="Data set", stored=run(17),
         exported=Exported("configuration", "dataset_name"), mlflow=PARAM, compared=DECIDES),
     Column("code_sha256", TEXT, "SHA-256 of the code", label="Code", stored=run(41),
