@@ -21,7 +21,22 @@ from aisbench_core.messages.file_names import readable_name
 from aisbench_core.model import Api, Frozen, Role
 from aisbench_core.value_errors import refusal
 
-HOME = Path(__file__).resolve().parent.parent
+_PACKAGES = Path(__file__).resolve().parent.parent
+_INSTALLED = _PACKAGES / "aisbench_console"  # made by setup.py
+
+PROGRAM = _INSTALLED if _INSTALLED.is_dir() else _PACKAGES
+"""The folder of app.py, pages and workloads: the checkout, or one beside this package."""
+
+
+def _home() -> Path:
+    if PROGRAM == _PACKAGES:
+        return PROGRAM
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "aisbench"
+
+
+HOME = _home()
+"""The folder of settings and data that are not named: the checkout, or of an installed package one of the user's."""
+
 SECRETS_FILE = HOME / ".streamlit" / "secrets.toml"
 PUBLIC_CONSOLE = "https://console.huaweicloud.com"
 
@@ -63,7 +78,7 @@ class Settings(Frozen):
     model_config = ConfigDict(allow_inf_nan=False, ignored_types=(_DataPath,))
 
     data_dir: Annotated[Folder, Field(description="Folder of runs, ledger and warehouse.")] = HOME / "data"
-    workloads_dir: Annotated[Folder, Field(description="Folder of the included workloads.")] = HOME / "workloads"
+    workloads_dir: Annotated[Folder, Field(description="Folder of the included workloads.")] = PROGRAM / "workloads"
     profile: Annotated[str, Field(description="Default profile.")] = "sandbox"
     language: Annotated[str, Field(pattern="^(en|zh)$", description="Default language of the console.")] = "en"
     host: Annotated[str, Field(description="Address that the console listens on.")] = "127.0.0.1"

@@ -51,7 +51,7 @@ def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bo
     can launch jobs, so any other address must be allowed explicitly. Ctrl-C stops all processes started here; jobs in
     the cloud keep running.
     """
-    from aisbench_core.settings import HOME, load_settings
+    from aisbench_core.settings import PROGRAM, load_settings
     from aisbench_core.web.identity import require_complete, require_remote_proxy
 
     settings = load_settings()
@@ -63,7 +63,7 @@ def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bo
         require_remote_proxy(settings)
     port = (settings.port if port is None else port) or _free_port(host)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: stop the children first
-    family = _Family(HOME)
+    family = _Family(PROGRAM)
     try:
         _start_all(family, settings, sandbox, host, port, [SWITCH] if network else [], exposed)
         family.wait()

@@ -16,7 +16,7 @@ from aisbench_core.commands.records import MOST_LINE, error_record, record
 from aisbench_core.commands.request import CommandRequest, InputRequest, ServedBy, Variables
 from aisbench_core.errors import AisbenchError, QueryError, TokenRefused
 from aisbench_core.messages import Message
-from aisbench_core.settings import HOME, environment
+from aisbench_core.settings import PROGRAM, environment
 
 LOG = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class CommandProcess:
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "aisbench_core.cli.child", str(os.getpid()), "aisbench_core.cli.remote.child"),
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-            limit=MOST_LINE, cwd=HOME, env=child_variables(self._request.variables, environment()),
+            limit=MOST_LINE, cwd=PROGRAM, env=child_variables(self._request.variables, environment()),
             start_new_session=True, umask=0o077,
         )  # fmt: skip
         served = ServedBy(token_id=self._token_id, key=self._key, folder=str(folder))

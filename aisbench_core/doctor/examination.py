@@ -14,10 +14,10 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message, plural
 from aisbench_core.model import Clock
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import HOME, Profile, Settings, load_profile
+from aisbench_core.settings import PROGRAM, Profile, Settings, load_profile
 
 SECONDS = 20.0
-PINS = HOME / "constraints.txt"
+PINS = PROGRAM / "constraints.txt"
 
 
 class Doctor:
