@@ -13,9 +13,6 @@ from aisbench_core.warehouse.store.schema import TABLES
 
 DOCUMENT = HOME / "docs" / "columns.md"
 FIRST, LAST = "<!-- columns: begin -->\n", "<!-- columns: end -->\n"
-HEAD = "| column | type | in | meaning |\n|---|---|---|---|\n"
-GROUPS_HEAD = "| column | unit | in | meaning |\n|---|---|---|---|\n"
-VIEW_HEAD = "| column | unit | meaning |\n|---|---|---|\n"
 OF_GROUPS = ("v_groups", "v_series")
 OTHERS = [view for view in VIEWS if view.name not in ("v_runs", *OF_GROUPS)]
 
@@ -29,11 +26,14 @@ def document() -> str:
 
 
 def _runs() -> Iterator[str]:
-    yield f"\n## Runs\n\n{HEAD}"
+    yield "\n## Runs\n\n"
     for column in COLUMNS:
         places = ", ".join([*(["view"] if column.in_view else []), *_exported(column), *_stored(column)])
-        kind = ", ".join(filter(None, (column.kind, _unit(column.unit))))
-        yield f"| `{column.name}` | {kind} | {places} | {_meaning(column)} |\n"
+        yield _line(column.name, column.kind, column.unit, places, meaning=_meaning(column))
+
+
+def _line(name: str, *facts: str, meaning: str) -> str:
+    return f"* `{name}` ({'; '.join(filter(None, facts))}): {meaning}\n" if any(facts) else f"* `{name}`: {meaning}\n"
 
 
 def _exported(column: Column) -> Iterator[str]:
@@ -71,8 +71,8 @@ def _groups() -> Iterator[str]:
         meanings = [*(each.meaning for each in known), *(each.meaning for _, each in exported)]
         unit = [*(each.unit for each in known), *(each.unit for _, each in exported)][0]
         where = ", ".join([*places, *(group for group, _ in exported)])
-        rows.append(f"| `{name}` | {_unit(unit)} | {where} | {max(meanings, key=len)} |\n")
-    yield f"\n## Groups and series\n\n{_rows_of(views)} As in `v_runs`: {', '.join(shared)}.\n\n{GROUPS_HEAD}"
+        rows.append(_line(name, unit, where, meaning=max(meanings, key=len)))
+    yield f"\n## Groups and series\n\n{_rows_of(views)} As in `v_runs`: {', '.join(shared)}.\n\n"
     yield from rows
 
 
@@ -85,8 +85,8 @@ def _others() -> Iterator[str]:
     for view in OTHERS:
         shared = [f"`{column.name}`" for column in view.columns if (column.name, column.meaning) in of_runs]
         own = [column for column in view.columns if (column.name, column.meaning) not in of_runs]
-        rows = "".join(f"| `{each.name}` | {_unit(each.unit)} | {each.meaning} |\n" for each in own)
-        yield f"\n## `{view.name}`\n\nOne row: {view.row}. As in `v_runs`: {', '.join(shared)}.\n\n{VIEW_HEAD}{rows}"
+        rows = "".join(_line(each.name, each.unit, meaning=each.meaning) for each in own)
+        yield f"\n## `{view.name}`\n\nOne row: {view.row}. As in `v_runs`: {', '.join(shared)}.\n\n{rows}"
 
 
 def _view(name: str) -> Sequence[ViewColumn]:
@@ -94,16 +94,12 @@ def _view(name: str) -> Sequence[ViewColumn]:
     return columns
 
 
-def _unit(unit: str) -> str:
-    return f"`{unit}`" if unit == "throughput_unit" else unit
-
-
 def test_the_page_lists_every_column() -> None:
     assert DOCUMENT.read_text("utf-8") == document(), "to write it anew: make docs"
 
 
 def test_every_stored_and_every_exported_column_has_its_row() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (.+)$", document().split("\n## Groups", 1)[0], re.M)
+    rows = re.findall(r"^\* `(\w+)` (.+)$", document().split("\n## Groups", 1)[0], re.M)
     named = {name for first, rest in rows for name in (first, *re.findall(r"`(\w+)`", rest))}
 
     assert {column.stored_name for table in ("runs", "results") for column in stored_in(table)} <= named
