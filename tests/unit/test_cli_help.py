@@ -15,17 +15,17 @@ from aisbench_core.settings import HOME
 
 DOCUMENT = HOME / "docs" / "cli.md"
 MOST_USED = 25
-HEAD = "| command | what it does |\n|---|---|\n"
+HEAD = "<!-- commands -->\n\n"
 
 
 def document() -> str:
-    """docs/cli.md with the table of commands as the code would write it."""
+    """docs/cli.md with the list of commands as the code would write it."""
     before, found, after = DOCUMENT.read_text("utf-8").partition(HEAD)
     assert found
     rows = (
-        _row(path, command) for path, command in _commands("aisbench", main) if not isinstance(command, click.Group)
+        _line(path, command) for path, command in _commands("aisbench", main) if not isinstance(command, click.Group)
     )
-    return before + HEAD + "".join(rows) + re.sub(r"\A(\|.*\n)*", "", after)
+    return before + HEAD + "".join(rows) + re.sub(r"\A(\*.*\n)*", "", after)
 
 
 def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
@@ -35,15 +35,11 @@ def _commands(path: str, command: click.Command) -> Iterator[tuple[str, click.Co
             yield from _commands(f"{path} {name}", inner)
 
 
-def _row(path: str, command: click.Command) -> str:
+def _line(path: str, command: click.Command) -> str:
     """A command with its arguments, and the first sentence of its help."""
     context = click.Context(command, info_name=path, **main.context_settings)
     usage = " ".join([path, *(piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]")])
-    return f"| `{_escape(usage)}` | {_escape(command.get_short_help_str(limit=1_000))} |\n"
-
-
-def _escape(text: str) -> str:
-    return text.replace("|", "\\|")
+    return f"* `{usage}`: {command.get_short_help_str(limit=1_000)}\n"
 
 
 def test_the_document_lists_every_command_with_the_first_line_of_its_help() -> None:

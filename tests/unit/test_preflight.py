@@ -351,15 +351,13 @@ the region's own list of flavors.
 
 def document() -> str:
     """docs/preflight.md as the code would write it."""
-    return HEAD + "\n".join(_table(RULES)) + "\n" + ONLINE + "\n".join(_table(online.RULES)) + "\n"
+    return HEAD + "\n".join(_lines(RULES)) + "\n" + ONLINE + "\n".join(_lines(online.RULES)) + "\n"
 
 
-def _table(rules: Iterable[PreflightRule[Any]]) -> Iterator[str]:
-    yield "| rule | level | requirement |"
-    yield "|---|---|---|"
+def _lines(rules: Iterable[PreflightRule[Any]]) -> Iterator[str]:
     for rule in rules:
         source = "" if rule.source is Source.CONSOLE else f" ({rule.source})"
-        yield f"| `{rule.rule_id}` | {rule.level} | {rule.summary}{source} |"
+        yield f"* `{rule.rule_id}`, {rule.level}: {rule.summary}{source}"
 
 
 def test_the_document_lists_every_rule() -> None:
