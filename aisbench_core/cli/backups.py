@@ -51,4 +51,4 @@ def restore(file: Path) -> None:
 
 
 def _text(manifest: "BackupManifest") -> str:
-    return f"{display.count(manifest.runs, 'recorded run')}, {display.local_time(manifest.created_at)}"
+    return f"{display.format_count(manifest.runs, 'recorded run')}, {display.local_time(manifest.created_at)}"

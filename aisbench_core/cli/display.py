@@ -99,14 +99,14 @@ def clipped(text: str, most: int = 40) -> str:
     return formats.clipped(_line(text), most)
 
 
-def value(value: object) -> str:
+def format_value(value: object) -> str:
     """A field's value; `–` where it is not set."""
     if isinstance(value, bool):  # as in YAML and JSON, not as in Python
         return str(value).lower()
     return MISSING if value is None or value == "" else str(value)
 
 
-def count(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """1 run, 1,234 runs."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
@@ -132,7 +132,7 @@ def state(run: "Run") -> str:
     return f"{run.state} (retrying)" if run.is_retrying else str(run.state)
 
 
-def finding(finding: "Finding") -> str:
+def format_finding(finding: "Finding") -> str:
     """One finding on one line, with the line of the file if it is about one."""
     line = getattr(finding, "line", 0)  # only findings about files have one
     hint = f" ({finding.hint})" if finding.hint else ""
@@ -141,10 +141,10 @@ def finding(finding: "Finding") -> str:
     return f"{finding.level}: {where}: {finding.message}{hint} [{finding.rule}{source}]"
 
 
-def findings(findings: Iterable["Finding"]) -> None:
+def show_findings(findings: Iterable["Finding"]) -> None:
     """Print findings to stderr, one a line."""
     for one in findings:
-        message(finding(one))
+        message(format_finding(one))
 
 
 def page_size(rows: int, offset: int, total: int, nouns: str) -> None:

@@ -76,7 +76,7 @@ def export(
     with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:
         count = core.exports.write(export, content, actor().name)
         display.write_output(output, content)
-    written = f"{count:,} series" if rows == "series" else display.count(count, "run")
+    written = f"{count:,} series" if rows == "series" else display.format_count(count, "run")
     display.message(f"{written} of {query.region} written")
 
 
@@ -114,7 +114,7 @@ def report(
         display.write_output(output, BytesIO(content))
     else:
         display.write_text(output, content)
-    display.message(f"{display.count(len(runs), 'run')} reported")
+    display.message(f"{display.format_count(len(runs), 'run')} reported")
 
 
 mlflow = Group("mlflow", help="Export runs to MLflow; `aisbench import` reads an MLflow store.")
@@ -142,7 +142,7 @@ def export_to_mlflow(url: str | None, valid_only: bool, **filters: Any) -> None:
     query = query_of(core, include_invalid=not valid_only, **filters)
     sent = core.mlflow.export(query, server)
     counts = ", ".join(f"{sent[outcome]:,} {outcome}" for outcome in SendOutcome)
-    display.message(f"{display.count(sent.total(), 'run')} of {query.region} are in {server.address}: {counts}")
+    display.message(f"{display.format_count(sent.total(), 'run')} of {query.region} are in {server.address}: {counts}")
 
 
 SQL_FORMATS = ("table", "csv", "json", "parquet")
@@ -261,7 +261,7 @@ def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None)
     from aisbench_core.warehouse.open import queries
 
     if file_format == "parquet":
-        display.message(display.count(queries.write_parquet(cur, most, target), "row"))
+        display.message(display.format_count(queries.write_parquet(cur, most, target), "row"))
         return False
     columns, kinds = queries.names(cur), set[object]()
     index = columns.index("rehearsal") if "rehearsal" in columns else None
@@ -281,7 +281,7 @@ def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None)
     else:
         count = (queries.write_csv if file_format == "csv" else queries.write_json)(columns, rows, target)
     more = most is not None and next(answer, None) is not None  # one row beyond the limit says whether there are more
-    display.message(display.count(count, "row") + ("; there are more, see --limit" if more else ""))
+    display.message(display.format_count(count, "row") + ("; there are more, see --limit" if more else ""))
     return {True, False} <= kinds
 
 

@@ -256,9 +256,9 @@ def list_channels(as_json: bool) -> None:
         "channel": lambda channel: channel.name,
         "address": lambda channel: channel.masked,
         "events": lambda channel: ", ".join(channel.events),
-        "workloads": lambda channel: display.value(", ".join(channel.workloads)),
-        "people": lambda channel: display.value(", ".join(channel.people)),
-        "view": lambda channel: display.value(channel.view),
+        "workloads": lambda channel: display.format_value(", ".join(channel.workloads)),
+        "people": lambda channel: display.format_value(", ".join(channel.people)),
+        "view": lambda channel: display.format_value(channel.view),
     }
     plain = [_plain(channel) for channel in channels]
     display.result(plain, as_json, lambda: display.table_of(channels, columns))
@@ -330,7 +330,7 @@ def show_log(limit: int, as_json: bool) -> None:
         "channel": lambda each: each.channel,
         "state": lambda each: each.state.value,
         ">attempts": lambda each: str(each.attempts),
-        "error": lambda each: display.value(each.error),
+        "error": lambda each: display.format_value(each.error),
     }
     display.result(deliveries, as_json, lambda: display.table_of(deliveries, columns))
 

@@ -171,7 +171,7 @@ def _print_saved(saved: "Saved", where: "Provenance", unread: "list[Unread]", as
         text = f"{len(saved.new)} new in region {where.region}, {saved.existing} already imported"
         display.result(answer, as_json, lambda: text)
     if saved.corrected:
-        rows = display.count(saved.corrected, "row")
+        rows = display.format_count(saved.corrected, "row")
         display.message(f"{rows} would be read differently with the present columns: use --replace to store them again")
     return count
 
@@ -280,12 +280,12 @@ def forget(import_id: str, keep_remarks: bool, yes: bool, as_json: bool) -> None
     service = open_core(writing=True).imports
     chosen = service.get_import(import_id)
     if not yes:
-        runs = f"{display.count(chosen.runs, 'run')} of {chosen.files}, imported {display.local_time(chosen.at)}"
+        runs = f"{display.format_count(chosen.runs, 'run')} of {chosen.files}, imported {display.local_time(chosen.at)}"
         fate = "kept" if keep_remarks else "deleted, too"
         annotated = f"; {chosen.annotated} of them have tags or notes, which are {fate}" if chosen.annotated else ""
         click.confirm(f"Delete {runs}{annotated}?", abort=True, err=True)
     deleted = service.forget(chosen, actor(), keep_remarks=keep_remarks)
-    text = f"{display.count(deleted, 'run')} of {chosen.files} deleted"
+    text = f"{display.format_count(deleted, 'run')} of {chosen.files} deleted"
     display.result({**_import_json(chosen), "forgotten": deleted}, as_json, lambda: text)
 
 

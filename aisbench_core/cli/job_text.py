@@ -52,7 +52,10 @@ def details_text(details: "JobDetails") -> str:
 def explanation_text(found: "Explanation") -> str:
     """Why a run failed or hangs: cause, first error, advice and correction."""
     cause = found.cause
-    changes = (f"{each.field}: {display.value(each.original)} → {display.value(each.now)}" for each in found.changes)
+    changes = (
+        f"{each.field}: {display.format_value(each.original)} → {display.format_value(each.now)}"
+        for each in found.changes
+    )
     text = display.fields(
         ("run", found.run_id),
         ("situation", str(found.situation)),

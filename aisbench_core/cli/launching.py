@@ -47,7 +47,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
     findings = core.preflight.offline(spec, profile)
     if dry_run:
-        display.findings(findings)
+        display.show_findings(findings)
         # Without a usable workload there is no manifest to complete the spec.
         if not any(finding.rule.startswith("workload.") for finding in findings):
             filled = core.workloads.filled(spec)  # shows what the manifest adds
@@ -57,7 +57,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
         _exit_on_errors(findings)
         return
     # `launch` refuses a spec with errors, and prints them then.
-    display.findings(finding for finding in findings if finding.level != "error")
+    display.show_findings(finding for finding in findings if finding.level != "error")
     launched = core.runs.launch(spec, profile, actor(), launch_key())
     if not (wait or with_log):
         display.result({"run": launched, "result": None}, as_json, lambda: launched.run_id)
@@ -95,12 +95,14 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
     if online:
         findings = [*findings, *_online_findings(core, spec, profile)]
     if not fix:
-        display.result(findings, as_json, lambda: "\n".join(map(display.finding, findings)) or "no problems found")
+        display.result(
+            findings, as_json, lambda: "\n".join(map(display.format_finding, findings)) or "no problems found"
+        )
         _warn_if_held(core, spec, profile, findings)
         _exit_on_errors(findings)
         return
     for finding in findings:
-        display.message(display.finding(finding) + (" – fixed" if finding.fix else ""))
+        display.message(display.format_finding(finding) + (" – fixed" if finding.fix else ""))
     fixed_spec = fixed(spec, findings)
     click.echo(yaml_of(fixed_spec), nl=False)
     _exit_on_errors(core.preflight.offline(fixed_spec, profile))
@@ -174,7 +176,7 @@ def diff(first: str, second: str, as_json: bool) -> None:
     changed = differences(before, after, compared)
     unknown = unknown_fields(compared)
     heads = ("field", display.file_name(first), display.file_name(second))
-    rows = [(field.field, display.value(field.original), display.value(field.now)) for field in changed]
+    rows = [(field.field, display.format_value(field.original), display.format_value(field.now)) for field in changed]
     text = display.table(heads, rows) if rows else "no differences"
     display.result({"differences": changed, "not_known": unknown}, as_json, lambda: text)
     if unknown:
@@ -271,7 +273,7 @@ def _reproduction_text(repeated: "Repeated") -> str:
         f"{run.run_id}: {formats.number(run.throughput, unit)}, {repeated.ratio:.4f} times the {original.run_id}'s "
         f"{formats.number(original.throughput, unit)}; data: {repeated.dataset}"
     )
-    runs = display.count(repeated.runs, "valid run")
+    runs = display.format_count(repeated.runs, "valid run")
     if repeated.low is None or repeated.high is None:
         return f"{sentence}\n{runs} in the original's group: too few to predict a range"
     position = "within" if repeated.is_within else "outside"

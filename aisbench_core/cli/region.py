@@ -41,11 +41,11 @@ def list_flavors(profile: str, as_json: bool) -> None:
     flavors = core.region_resources.flavors(core.regions.profile(profile).name)
     columns: display.Columns[PricedFlavor] = {
         "flavor": lambda row: row.flavor.flavor_id,
-        "accelerator": lambda row: display.value(row.flavor.accelerator),
-        "product": lambda row: display.value(row.flavor.product),
-        "architecture": lambda row: display.value(row.flavor.architecture),
-        ">cards": lambda row: display.value(row.flavor.cards),
-        ">max nodes": lambda row: display.value(row.flavor.max_nodes),
+        "accelerator": lambda row: display.format_value(row.flavor.accelerator),
+        "product": lambda row: display.format_value(row.flavor.product),
+        "architecture": lambda row: display.format_value(row.flavor.architecture),
+        ">cards": lambda row: display.format_value(row.flavor.cards),
+        ">max nodes": lambda row: display.format_value(row.flavor.max_nodes),
         ">per node hour": _price,
     }
     display.result(flavors, as_json, lambda: display.table_of(flavors, columns))
@@ -60,7 +60,7 @@ def list_engines(profile: str, as_json: bool) -> None:
     columns: display.Columns[Engine] = {
         "engine_name": lambda engine: engine.name,
         "engine_version": lambda engine: engine.version,
-        "id": lambda engine: display.value(engine.engine_id),
+        "id": lambda engine: display.format_value(engine.engine_id),
     }
     display.result(engines, as_json, lambda: display.table_of(engines, columns))
 
@@ -89,11 +89,11 @@ def list_images(name: str, profile: str, as_json: bool) -> None:
 
 _ORGANISATIONS: "display.Columns[Organisation]" = {
     "organisation": lambda organisation: organisation.name,
-    "owner": lambda organisation: display.value(organisation.owner),
+    "owner": lambda organisation: display.format_value(organisation.owner),
 }
 _REPOSITORIES: "display.Columns[Repository]" = {
     "image": lambda repository: f"{repository.organisation}/{repository.name}",
-    ">versions": lambda repository: display.value(repository.versions),
+    ">versions": lambda repository: display.format_value(repository.versions),
     ">size": lambda repository: formats.size(repository.size),
     "public": lambda repository: "yes" if repository.is_public else "no",
     "updated": lambda repository: display.local_time(repository.updated_at),
@@ -119,21 +119,21 @@ def list_pools(profile: str, as_json: bool) -> None:
     columns: display.Columns[PoolQueue] = {
         "pool": lambda row: row.pool.pool_id,
         "name": lambda row: display.clipped(row.pool.name),
-        "type": lambda row: display.value(row.pool.kind),
-        "phase": lambda row: display.value(row.pool.phase),
-        ">nodes": lambda row: display.value(row.pool.total_nodes),
-        ">used": lambda row: display.value(row.pool.used_nodes),
-        ">free": lambda row: display.value(row.pool.free_nodes),
-        ">faulty": lambda row: display.value(row.pool.faulty_nodes),
+        "type": lambda row: display.format_value(row.pool.kind),
+        "phase": lambda row: display.format_value(row.pool.phase),
+        ">nodes": lambda row: display.format_value(row.pool.total_nodes),
+        ">used": lambda row: display.format_value(row.pool.used_nodes),
+        ">free": lambda row: display.format_value(row.pool.free_nodes),
+        ">faulty": lambda row: display.format_value(row.pool.faulty_nodes),
         ">waiting": lambda row: formats.MISSING if row.waiting is None else str(len(row.waiting)),
         "flavors": lambda row: ", ".join(row.pool.flavors),
     }
     waiting = [(row.pool.name, job) for row in pools or () for job in row.waiting or ()]
     queue: display.Columns[tuple[str, WaitingJob]] = {
         "pool": lambda row: display.clipped(row[0]),
-        ">position": lambda row: display.value(row[1].position or None),
+        ">position": lambda row: display.format_value(row[1].position or None),
         "job": lambda row: row[1].name,
-        "user": lambda row: display.value(row[1].user),
+        "user": lambda row: display.format_value(row[1].user),
         ">waiting for": lambda row: formats.duration(row[1].waited_s),
     }
 
@@ -324,4 +324,4 @@ def _price(row: "PricedFlavor") -> str:
 
 def _size_text(size: "DirectorySize") -> str:
     least = "" if size.complete else "at least "
-    return f"{least}{display.count(size.objects, 'object')}, {formats.size(size.size)}"
+    return f"{least}{display.format_count(size.objects, 'object')}, {formats.size(size.size)}"

@@ -45,7 +45,7 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
     answer = {"region": query.region, **display.pick(page, "rehearsal", "total", "rows")}
     display.result(answer | {"parameters_apart": parameters}, as_json, lambda: _leaderboard(page, parameters))
     kind = display.REHEARSALS if page.rehearsal else "measurements"
-    total = display.count(page.total, "row")
+    total = display.format_count(page.total, "row")
     display.message(f"{query.region}: {f'{len(page.rows)} of ' if len(page.rows) < page.total else ''}{total}; {kind}")
     if len({(row.fingerprint, row.throughput_unit) for row in page.rows}) > 1:
         display.message("ranks compare rows of one benchmark: same workload, model, data, parameters and unit")
@@ -138,7 +138,7 @@ def _median(median: "Column", row: "BoardRow") -> str:
 def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:
     """Print where there are runs, so that an empty answer is not taken for an empty warehouse."""
     regions = [
-        f"{entry.region} ({display.count(entry.runs, 'run')}{', rehearsals' if entry.rehearsal else ''})"
+        f"{entry.region} ({display.format_count(entry.runs, 'run')}{', rehearsals' if entry.rehearsal else ''})"
         for entry in core.warehouse.regions()
         if (entry.region, entry.rehearsal) != (region, rehearsal)
     ]
@@ -155,7 +155,7 @@ def _comparison_text(comparison: "Comparison") -> str:
     if comparison.unknown:
         lines.append(f"unknown for some runs: {', '.join(comparison.unknown)}{_doubt(comparison)}")
     ids = [run.run_id for run in comparison.runs]
-    fields = [(field.field, *map(display.value, field.values)) for field in comparison.differences]
+    fields = [(field.field, *map(display.format_value, field.values)) for field in comparison.differences]
     differences = display.table(("differs", *ids), fields) if fields else "the configurations are equal"
     head = "metric" if comparison.by == "runs" else "metric (median of the row)"
     units = [run.throughput_unit for run in comparison.runs]

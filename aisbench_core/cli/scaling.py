@@ -92,7 +92,7 @@ def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Sc
     display.result(answer, as_json, lambda: display.table_of(choices, columns, hidden))
     more = f" of the first {len(page.rows)} of {page.total} configurations" if page.total > len(page.rows) else ""
     kind = display.REHEARSALS if page.rehearsal else "measurements"
-    display.message(f"{query.region}: {display.count(len(choices), 'curve')}{more}; {kind}")
+    display.message(f"{query.region}: {display.format_count(len(choices), 'curve')}{more}; {kind}")
     if choices:
         display.message("select one by its run, `aisbench scaling RUN`, or with --workload, --flavor and other filters")
     else:
@@ -160,4 +160,4 @@ def _text(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
 def _excluded(curve: "Scaling") -> Iterator[str]:
     for group in curve.left_out:
         nodes = formats.MISSING if group.node_count is None else group.node_count
-        yield f"left out, {group.why}: {display.count(group.runs, 'run')} on nodes: {nodes}"
+        yield f"left out, {group.why}: {display.format_count(group.runs, 'run')} on nodes: {nodes}"

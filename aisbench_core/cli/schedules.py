@@ -70,13 +70,13 @@ def list_(as_json: bool) -> None:
         "next": lambda each: (
             "paused" if each.paused else "held" if holds[each.name] else zone_time(each.next_at, each.time_zone)
         ),
-        ">hours a week": lambda each: display.value(each.weekly_hours),
+        ">hours a week": lambda each: display.format_value(each.weekly_hours),
         "owner": lambda each: each.owner,
-        "last series": lambda each: display.value(each.series_id),
-        "last": lambda each: display.value(each.detail),
-        "held": lambda each: display.value(holds[each.name]),
+        "last series": lambda each: display.format_value(each.series_id),
+        "last": lambda each: display.format_value(each.detail),
+        "held": lambda each: display.format_value(holds[each.name]),
     }
-    answers = [_as_dict(each) | {"held": display.value(holds[each.name])} for each in schedules]
+    answers = [_as_dict(each) | {"held": display.format_value(holds[each.name])} for each in schedules]
     display.result(answers, as_json, lambda: display.table_of(schedules, columns))
 
 

@@ -68,7 +68,7 @@ def import_config(files: Sequence[Path], job: str | None, as_json: bool, **optio
     elif options["output"] and imported.api in {spec.spec.api for spec in imported.specs}:
         imported = imported.only(imported.api)  # -o takes one spec: that of the API which config.sh selects
     display.result(_config_json(imported), as_json, lambda: _config_text(imported))
-    display.findings(imported.findings)
+    display.show_findings(imported.findings)
     if imported.has_errors:
         click.get_current_context().exit(YOUR_INPUT)
     _store(core, imported, options)
@@ -88,7 +88,7 @@ def export_config(profile: str, output: Path | None, script: Path | None, as_jso
     core = open_core(writing=False)
     spec = spec_on_all_cards(core, profile, lambda _: (), **arguments)
     exported = core.configs.write(spec, core.regions.profile(profile).name, comments_in(arguments["source"]))
-    display.findings(exported.findings)
+    display.show_findings(exported.findings)
     if output:
         display.write_and_report(output, exported.text)
     if script and exported.script:
@@ -179,7 +179,7 @@ def import_package(path: str, job: str | None, dry_run: bool, as_json: bool, **o
     try:
         described = _described(core, package, job, options)
         imported = described.imported
-        display.findings(described.findings)
+        display.show_findings(described.findings)
         failed = imported.has_errors or described.workload is None
         if not (failed or dry_run):
             _check_store(imported, options)  # before the workload is stored: all or nothing
@@ -276,7 +276,7 @@ def import_system(where: str, files: Sequence[Path], dry_run: bool, as_json: boo
         as_json,
         lambda: display.fields(*((name, str(value)) for name, value in imported.values.items())) or "nothing found",
     )
-    display.findings(findings)
+    display.show_findings(findings)
     if imported.has_errors:
         click.get_current_context().exit(YOUR_INPUT)
 
@@ -321,7 +321,7 @@ def _print_system(described: "SystemValues", as_json: bool, *, whole: bool) -> N
     }
     table = f"{display.table_of(FIELDS, columns)}\n\n" if whole else ""
     display.result(answer, as_json, lambda: table + counts_text(described))
-    display.findings(described.findings)
+    display.show_findings(described.findings)
 
 
 def counts_text(described: "SystemValues") -> str:

@@ -178,10 +178,10 @@ def _print_summary(validation: "Validation", rules: "Ruleset", stored: int | Non
         f"{count} {validity.label}" for validity, count in validation.counts.items() if count or validity != "claimed"
     )
     kind = f"{display.REHEARSALS}; " if validation.rehearsal else ""
-    runs = display.count(len(validation.runs), "run")
+    runs = display.format_count(len(validation.runs), "run")
     display.message(f"{kind}{runs} checked by ruleset {with_basis(rules.id, rules.basis)}: {counts}")
     differing = sum(not run.is_stored for run in validation.runs)
     if stored is not None:
-        display.message(f"validity of {display.count(stored, 'run')} stored")
+        display.message(f"validity of {display.format_count(stored, 'run')} stored")
     elif differing:
         display.message(f"{differing} of these differ from what is stored; use --store to replace it")

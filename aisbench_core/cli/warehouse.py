@@ -45,11 +45,11 @@ def rebuild(ctx: click.Context, believe: bool) -> None:
     code is 1 then. In a team warehouse, this machine's runs are stored again and the others are kept.
     """
     rebuilt = open_core(writing=True).storage.rebuild(actor(), believe=believe)
-    click.echo(f"{display.count(rebuilt.runs, 'run')} recorded")
+    click.echo(f"{display.format_count(rebuilt.runs, 'run')} recorded")
     for error in rebuilt.unread[:MAX_LISTED]:
         display.message(f"error: {error}")
     if rebuilt.unread:
-        display.message(f"{display.count(len(rebuilt.unread), 'run')} not recorded")
+        display.message(f"{display.format_count(len(rebuilt.unread), 'run')} not recorded")
         ctx.exit(OUR_ERROR)
 
 
@@ -64,11 +64,11 @@ def move(to: str, data: str) -> None:
     """
 
     def report(done: int, total: int) -> None:
-        display.message(f"{done:,} of {display.count(total, 'run')} copied")
+        display.message(f"{done:,} of {display.format_count(total, 'run')} copied")
 
     moved = open_core(writing=True).storage.move(to, data, report, actor())
-    runs = display.count(moved.runs, "run")
-    click.echo(f"{runs} with {display.count(moved.rows, 'row')} are equal in both; {moved.copied:,} were copied")
+    runs = display.format_count(moved.runs, "run")
+    click.echo(f"{runs} with {display.format_count(moved.rows, 'row')} are equal in both; {moved.copied:,} were copied")
     display.message(f"to use it, set warehouse to TO{' and warehouse_data' if data else ''}, and restart aisbench")
 
 
@@ -91,18 +91,18 @@ def check(ctx: click.Context, mend: bool, seal: bool, without_logs: bool, as_jso
 
     def report(done: int, total: int) -> None:
         if total > QUICK_RUNS:
-            display.message(f"{done:,} of {display.count(total, 'run')} checked")
+            display.message(f"{done:,} of {display.format_count(total, 'run')} checked")
 
     storage = open_core(writing=mend or seal).storage
     checked = storage.check(actor(), mend=mend, seal=seal, with_logs=not without_logs, on_progress=report)
     heads = ("where", "what", "what to do")
     damages = checked.damages
     display.result(checked, as_json, lambda: display.table(heads, _listed(damages)) if damages else "no problems found")
-    runs, rows = display.count(checked.runs, "run"), display.count(checked.rows, "row")
+    runs, rows = display.format_count(checked.runs, "run"), display.format_count(checked.rows, "row")
     compared = f"{checked.compared:,} compared with their folders"
-    display.message(f"{runs} with {rows} checked, {compared}: {display.count(len(damages), 'problem')}")
+    display.message(f"{runs} with {rows} checked, {compared}: {display.format_count(len(damages), 'problem')}")
     if checked.unsealed:
-        count = display.count(checked.unsealed, "run")
+        count = display.format_count(checked.unsealed, "run")
         display.message(f"{count} recorded before files were sealed; `aisbench warehouse check --seal` seals them")
     if damages:
         ctx.exit(OUR_ERROR)
@@ -117,7 +117,10 @@ def compact(as_json: bool) -> None:
     compacted = open_core(writing=True).storage.compact(actor())
     display.result(compacted, as_json, lambda: f"{_size(compacted.before)} before, {_size(compacted.after)} now")
     if compacted.flushed or compacted.removed:
-        flushed, removed = display.count(compacted.flushed, "row"), display.count(compacted.removed, "file")
+        flushed, removed = (
+            display.format_count(compacted.flushed, "row"),
+            display.format_count(compacted.removed, "file"),
+        )
         display.message(f"{flushed} moved from PostgreSQL to files; {removed} deleted")
 
 
@@ -131,7 +134,7 @@ def snapshot(file: Path, replace: bool) -> None:
     """
     copy = open_core(writing=False).warehouse.snapshot(file, datetime.now(UTC), replace=replace)
     display.deliver(file)
-    click.echo(f"{display.count(copy.runs, 'run')} in {copy.path}, {formats.size(copy.bytes)}")
+    click.echo(f"{display.format_count(copy.runs, 'run')} in {copy.path}, {formats.size(copy.bytes)}")
 
 
 def _listed(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
@@ -147,4 +150,4 @@ def _listed(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
 
 
 def _size(size: "Size") -> str:
-    return f"{formats.size(size.bytes)} in {display.count(size.files, 'file')}"
+    return f"{formats.size(size.bytes)} in {display.format_count(size.files, 'file')}"

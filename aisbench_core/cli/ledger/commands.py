@@ -18,7 +18,7 @@ def copy(to: str) -> None:
     in the credentials. Stop the console and the follower first. Nothing is changed here.
     """
     copied = open_core(writing=True).ledger_copies.copy(to, actor())
-    rows = display.count(sum(copied.rows.values()), "row")
-    runs = display.count(copied.rows["runs"], "run")
+    rows = display.format_count(sum(copied.rows.values()), "row")
+    runs = display.format_count(copied.rows["runs"], "run")
     click.echo(f"{rows} are equal in both, with {runs}; audit entries verified: {copied.audit.entries:,}")
     display.message(f"to use it, set ledger to {to} on every machine, and restart aisbench")

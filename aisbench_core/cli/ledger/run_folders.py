@@ -18,10 +18,10 @@ def publish() -> None:
     core = open_core(writing=True)
     count = core.folder_publishing.publish(
         lambda done, total: (
-            display.message(f"{done:,} of {display.count(total, 'run folder')} published")
+            display.message(f"{done:,} of {display.format_count(total, 'run folder')} published")
             if done % 100 == 0 or done == total
             else None
         ),
         actor(),
     )
-    click.echo(f"{display.count(count, 'run folder')} published")
+    click.echo(f"{display.format_count(count, 'run folder')} published")

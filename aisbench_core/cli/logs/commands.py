@@ -188,8 +188,8 @@ def _print_first_errors(core: "Core", run_id: str, as_json: bool) -> None:
     errors: Sequence[RankError] = in_order(core.logs.first_errors(run_id))
     columns: display.Columns[RankError] = {
         ">node": lambda error: str(error.line.node),
-        ">rank": lambda error: display.value(error.rank),
-        "at": lambda error: display.value(error.at),
+        ">rank": lambda error: display.format_value(error.rank),
+        "at": lambda error: display.format_value(error.at),
         "error": lambda error: error.cause,
     }
     plain = [

@@ -32,9 +32,9 @@ class RegressionReport:
     def counts(self) -> str:
         """How much was tested, on one line, and in how many groups there was too little."""
         shown = len(self.regressions.groups)
-        groups = f"{shown} of {self.total} groups" if self.total > shown else display.count(shown, "group")
+        groups = f"{shown} of {self.total} groups" if self.total > shown else display.format_count(shown, "group")
         # The exit code is that of the other groups, so CI logs must name these.
         without = len(self.groups_with("not enough data"))
-        undecided = f"; not enough data in {display.count(without, 'group')}" if without else ""
+        undecided = f"; not enough data in {display.format_count(without, 'group')}" if without else ""
         kind = display.REHEARSALS if self.regressions.rehearsal else "measurements"
         return f"{self.region}: {groups}, {self.regressions.tests} tests; {kind}{undecided}"

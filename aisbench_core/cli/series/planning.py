@@ -71,12 +71,12 @@ def print_draft(draft: "SeriesDraft", *, with_errors: bool) -> None:
     for found in draft.findings:
         if with_errors or found.finding.level != "error":
             rows = "" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: "
-            display.message(rows + display.finding(found.finding))
+            display.message(rows + display.format_finding(found.finding))
     estimate = draft.estimate
     cost = "" if estimate.cost is None else f", about {formats.money(estimate.cost, estimate.currency)}"
     budget = "" if draft.plan.budget is None else f" of a budget of {draft.plan.budget:g}"
     cells = "trial" if draft.plan.search else "cell"
     display.message(
-        f"{display.count(estimate.cells, cells)}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
+        f"{display.format_count(estimate.cells, cells)}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
         f" {estimate.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
     )

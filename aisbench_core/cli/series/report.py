@@ -138,7 +138,9 @@ def _cells(matrix: "Matrix") -> str:
 
 def best_text(best: "BestRow") -> str:
     value = f"{formats.number(best.value)} {best.unit}" + (", target missed" if best.row.missed else "")
-    return value if not best.tied else f"{value}, not clearly better than {display.count(best.tied, 'other row')}"
+    return (
+        value if not best.tied else f"{value}, not clearly better than {display.format_count(best.tied, 'other row')}"
+    )
 
 
 def _cell(cell: "Cell") -> str:
@@ -192,7 +194,9 @@ def comparison_text(comparison: "SeriesComparison") -> str:
     sides_heads = ("row", ">n", ">baseline", ">n", ">candidate", "unit")
     heads = (*sides_heads, ">change", ">95 % interval", ">p", ">adjusted p", "verdict")
     rows = display.table(heads, [tuple(_pair_cells(pair)) for pair in comparison.pairs])
-    fields = [(difference.field, *map(display.value, difference.values)) for difference in comparison.differences]
+    fields = [
+        (difference.field, *map(display.format_value, difference.values)) for difference in comparison.differences
+    ]
     differs = display.table(("differs", "baseline", "candidate"), fields) if fields else "the specs are equal"
     powers = [f"{pair.candidate.planned.title}: {power_text(pair.power)}" for pair in comparison.pairs if pair.power]
     return "\n\n".join(filter(None, [sides, rows, differs, "\n".join(powers)]))
@@ -208,6 +212,6 @@ def _pair_cells(pair: "RowPair") -> Iterator[str]:
     yield change_interval(pair.difference)
     yield formats.p_value(pair.difference.p_value if pair.difference else None)
     yield formats.p_value(pair.adjusted_p)
-    missed = f", target missed by {display.count(pair.missed, 'run')}" if pair.missed else ""
+    missed = f", target missed by {display.format_count(pair.missed, 'run')}" if pair.missed else ""
     reasons = f"{pair.comparability}: {', '.join(pair.reasons)}" if pair.reasons else ""
     yield (reasons or pair.withheld or str(pair.outcome)) + missed
