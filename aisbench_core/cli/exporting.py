@@ -53,7 +53,7 @@ LANGUAGES = ("en", "zh", "both")
 def export(
     output: Path | None, file_format: str | None, rows: str, bom: bool, valid_only: bool, **filters: Any
 ) -> None:
-    """Export results for compliance reports and other programs; docs/export.md describes the columns.
+    """Export results for compliance reports and other programs; docs/columns.md describes the columns.
 
     One row per run (schema aisbench-compliance-csv/1), or with `--what series` one row of statistics per series or
     leaderboard row (aisbench-compliance-series/1). All formats hold the same rows; what was not measured is empty.

@@ -130,7 +130,7 @@ def compact(as_json: bool) -> None:
 def snapshot(file: Path, replace: bool) -> None:
     """Write a consistent, read-only copy to FILE: a DuckDB database with tables and views.
 
-    DuckDB and other tools that read its files can open it without this product; docs/open.md describes the columns.
+    DuckDB and other tools that read its files can open it without this product; docs/columns.md describes the columns.
     """
     copy = open_core(writing=False).warehouse.snapshot(file, datetime.now(UTC), replace=replace)
     display.deliver(file)

@@ -129,7 +129,7 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run: configuration, result and validity; the columns are described in docs/warehouse.md.
+    """One run: configuration, result and validity; the columns are described in docs/columns.md.
 
     `throughput` is the sum over ranks in cluster mode, and in single-server mode the mean over servers of their sums;
     `throughput_reported` is that of train_result_info. `accuracy` is None on synthetic data, where it is not a

@@ -9,7 +9,7 @@ from aisbench_core.settings import HOME
 from tests.bench.diagnosis_figures import FIGURES, reached_lines
 
 DOCUMENT = HOME / "docs" / "diagnosis.md"
-RULES = "| rule | cause | confidence | found in | corrected draft |\n|---|---|---|---|---|\n"
+RULES = "| rule | cause | found in | corrected draft |\n|---|---|---|---|\n"
 BY_CODE = {"result-missing": "result", "stall": "stall guard"}
 CORRECTIONS = {
     "halve": "{names} halved",
@@ -30,7 +30,7 @@ def document() -> str:
 def _rows() -> Iterator[str]:
     for rule_id, rule in shipped_rules().items():
         sources = _sources(rule) or BY_CODE[rule_id]
-        yield f"| `{rule_id}` | {rule.cause} | {rule.confidence} | {sources} | {_correction(rule)} |\n"
+        yield f"| `{rule_id}` | {rule.cause} ({rule.confidence}) | {sources} | {_correction(rule)} |\n"
 
 
 def _sources(rule: CauseRule) -> str:

@@ -1,7 +1,8 @@
 """The warehouse as pandas DataFrames, read-only, for notebooks and other programs.
 
-Columns are those of the views (docs/open.md); `frame.attrs["units"]` holds the units of those that have one. Times are
-aware, in UTC. What was not measured is NA or NaN, never 0. Each answer is of the warehouse as it is at that moment.
+Columns are those of the views (docs/columns.md); `frame.attrs["units"]` holds the units of those that have one. Times
+are aware, in UTC. What was not measured is NA or NaN, never 0. Each answer is of the warehouse as it is at that
+moment.
 """
 
 from collections.abc import Mapping, Sequence
