@@ -327,7 +327,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.rulesets",
     ),
     "aisbench_core/mlflow": tuple(f"aisbench_core.{name}" for name in ("errors", "mlflow", "model", "warehouse")),
-    "aisbench_core/statistics": ("aisbench_core.statistics",),
+    "aisbench_core/statistics": ("aisbench_core.model", "aisbench_core.statistics"),
     "aisbench_core/cloud": ("aisbench_core.cloud", "aisbench_core.sdk_package", *BELOW),
     "aisbench_sandbox": ("aisbench_core.private_files", "aisbench_sandbox"),
     **{f"aisbench_core/{name}.py": ("aisbench_core.strict_yaml", *BELOW) for name in ("documents", "profile_files")},

@@ -6,7 +6,8 @@ Fields of runs and rows have the texts of the catalogue of columns; what a class
 from collections.abc import Mapping
 from typing import Any
 
-from aisbench_core.model.columns import COUNT, FRACTION, by_field
+from aisbench_core.model.columns import COUNT, FRACTION, Column, by_field
+from aisbench_core.model.columns.statistics import Statistic, by_statistic
 
 # Schemas whose fields are those of the catalogue.
 OF_RUNS = ("BoardRow", "Run", "RunRow", "Trend", "TrendRow")
@@ -22,7 +23,6 @@ MEANINGS: Mapping[str, str] = {
     "baseline": "What it is compared with.",
     "baseline_run_ids": "The runs that it is compared with.",
     "best": "The highest value, in `throughput_unit`.",
-    "best_accuracy": "The highest accuracy, as a fraction.",
     "budget": "Node hours in total; null: no limit.",
     "candidate_run_ids": "The newest runs.",
     "cards": "Cards of a node.",
@@ -35,7 +35,6 @@ MEANINGS: Mapping[str, str] = {
     "cost": "In `currency`; null without a price.",
     "count": "How many there are.",
     "created_at": "Time in UTC.",
-    "cv": "Coefficient of variation, as a fraction.",
     "detail": "What happened last, one sentence.",
     "done": "How much is done, in `unit`.",
     "ended": "Number of cells that have ended.",
@@ -59,7 +58,6 @@ MEANINGS: Mapping[str, str] = {
     "mean": "Arithmetic mean, in `unit` or `throughput_unit`.",
     "median": "Median of the valid values, in `unit`.",
     "missed": "Valid runs whose accuracy is below their target.",
-    "median_accuracy": "As a fraction.",
     "name": "Its name.",
     "next": "`cursor` of the next page; null after the last.",
     "next_step_at": "When the follower looks at it again, in UTC.",
@@ -67,7 +65,6 @@ MEANINGS: Mapping[str, str] = {
     "node_counts": "A row for each.",
     "node_hours": "Hours times nodes.",
     "number": "Grows with each.",
-    "olympic_mean": "Mean without the highest and the lowest value, in `unit`; null below the runs that it needs.",
     "other_builds": "Number of runs of another build of the same version.",
     "other_systems": "Number of runs of another accelerator, or of other data.",
     "p_value": "Two-sided, of a t-test: pooled, or Welch's where the smaller side varies more.",
@@ -88,7 +85,6 @@ MEANINGS: Mapping[str, str] = {
     "retries": "How often the platform restarts the job.",
     "runs": "Number of runs.",
     "runs_each": "Runs on both sides that would detect `change`; null: too many.",
-    "sd": "Standard deviation, in the unit of the mean; null for one value.",
     "seed": "Seed of the sampler.",
     "series_id": "Id of the series.",
     "server": "Number of the server, from 0.",
@@ -189,6 +185,10 @@ def meaning_of(name: str, schema: str) -> str:
     if own := MEANINGS.get(f"{schema}.{name}"):
         return own
     if column:
-        unit = {"": "", COUNT: "", FRACTION: ", as a fraction"}.get(column.unit, f", in {column.unit}")
-        return f"{column.meaning[:1].upper()}{column.meaning[1:]}{unit}."
-    return MEANINGS.get(name, "")
+        return _sentence(column)
+    return MEANINGS.get(name) or (_sentence(by_statistic()[name]) if name in by_statistic() else "")
+
+
+def _sentence(declared: Column | Statistic) -> str:
+    unit = {"": "", COUNT: "", FRACTION: ", as a fraction"}.get(declared.unit, f", in {declared.unit}")
+    return f"{declared.meaning[:1].upper()}{declared.meaning[1:]}{unit}."

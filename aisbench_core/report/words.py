@@ -6,6 +6,7 @@ from enum import StrEnum
 from aisbench_core.messages import in_chinese, label_in_chinese
 from aisbench_core.model import FIELDS
 from aisbench_core.model.columns import by_exported
+from aisbench_core.model.columns.statistics import STATISTICS
 
 # Of one report. More is too long to print; exports have no limit.
 MAX_RUNS = 200
@@ -59,11 +60,6 @@ WORDS: Mapping[str, str] = {
     "statistics": "Statistics over the valid runs",
     "configuration": "Configuration",
     "n": "n / required",
-    "median": "Median",
-    "mean": "Mean",
-    "olympic_mean": "Olympic mean",
-    "sd": "SD",
-    "cv_pct": "CV",
     "ci95": "95 % interval of the mean",
     "efficiency_pct": "Scaling efficiency",
     "dropped_run_ids": "Left out of the olympic mean",
@@ -108,10 +104,15 @@ WORDS: Mapping[str, str] = {
 }
 
 
+_STATISTICS = {statistic.export_name: statistic for statistic in STATISTICS if statistic.label}
+
+
 def label(key: str) -> tuple[str, str]:
-    """A word of the report, or the label of a column of the export, in English and Chinese."""
+    """A word of the report, or the label of a column of an export, in English and Chinese."""
     if key in WORDS:
         return WORDS[key], label_in_chinese(f"report.{key}", WORDS[key])
+    if statistic := _STATISTICS.get(key):
+        return statistic.label, label_in_chinese(f"statistic.{statistic.name}", statistic.label)
     column = by_exported()[key]
     return column.label, label_in_chinese(f"column.{column.name}", column.label)
 

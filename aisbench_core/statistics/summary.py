@@ -5,11 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, stdev
 
+from aisbench_core.model.columns.statistics import OLYMPIC_RUNS
 from aisbench_core.statistics.student import critical
-
-# The fewest runs of which the best and the worst may be dropped.
-OLYMPIC_RUNS = 5
-
 
 # Keeps an interval finite for runs that differ by a factor of a million.
 MAX_EXPONENT = 600.0

@@ -153,6 +153,8 @@ def _cell(cell: "Cell") -> str:
 
 
 def _statistics(matrix: "Matrix") -> str:
+    from aisbench_core.model.columns.statistics import OLYMPIC_MEAN
+
     columns: display.Columns[MatrixRow] = {
         "row": lambda row: row.planned.title,
         ">n": lambda row: f"{row.summary.count if row.summary else 0} of {len(row.cells)}",
@@ -165,7 +167,7 @@ def _statistics(matrix: "Matrix") -> str:
             if row.summary is None or row.summary.ci_low is None
             else f"{formats.number(row.summary.ci_low)} to {formats.number(row.summary.ci_high)}"
         ),
-        ">olympic mean": lambda row: formats.number(row.summary.olympic_mean if row.summary else None),
+        f">{OLYMPIC_MEAN.label.lower()}": lambda row: formats.number(getattr(row.summary, OLYMPIC_MEAN.name, None)),
         "unit": lambda row: row.unit,
         "verdict": lambda row: _describe_counting(row.evaluation) if row.evaluation else "",
         "target": lambda row: f"{row.missed} of {len(row.counted)} missed" if row.missed else "",

@@ -8,7 +8,8 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin
-from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, KNOWN, medians
+from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, KNOWN, UNIT, medians
+from aisbench_core.model.columns.statistics import STATISTICS
 from aisbench_core.statistics.student import T95, T95_BEYOND
 from aisbench_core.statistics.summary import MAX_EXPONENT
 from aisbench_core.warehouse.answers.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
@@ -35,7 +36,14 @@ def mean_interval_sql(mean: str, sd: str, count: str) -> tuple[str, str]:
     )
 
 
-_CI_LOW, _CI_HIGH = mean_interval_sql("mean", "sd", "runs")
+def derived_sql(mean: str, sd: str, count: str, known: str) -> dict[str, str]:
+    """SQL of the statistics that follow from others; the interval only of runs that are `known` to be repeats."""
+    low, high = mean_interval_sql(mean, sd, count)
+    interval = {"ci_low": f"case when {known} then {low} end", "ci_high": f"case when {known} then {high} end"}
+    return {"cv": f"{sd} / {mean}", **interval}
+
+
+_DERIVED = ", ".join(f"{sql} as {name}" for name, sql in derived_sql("mean", "sd", "runs", KNOWN).items())
 
 _DIFFERENCES = ", ".join(
     f"min({field}) over alike <> max({field}) over alike as other_{name}" for name, field in ASPECTS.items()
@@ -46,9 +54,7 @@ _GROUPED = f"""
     homes as ({{homes}}),
     groups as (
         select *,
-            sd / mean as cv,
-            case when {KNOWN} then {_CI_LOW} end as ci_low,
-            case when {KNOWN} then {_CI_HIGH} end as ci_high,
+            {_DERIVED},
             coalesce(ci_low, mean) as low,
             coalesce(ci_high, mean) as high,
             {_DIFFERENCES}
@@ -90,7 +96,7 @@ _AT_LEAST_EQUAL = """(case when (other.missed > 0) = (page.missed > 0) then othe
     else page.missed > 0 end)"""
 
 # Sorts by numbers in the row's own unit. Rows are sorted by unit first: numbers of two units have no order.
-_RATES = frozenset({"throughput", "best", "olympic_mean", "per_node", "per_card"})
+_RATES = frozenset(statistic.name for statistic in STATISTICS if statistic.is_sortable and statistic.unit == UNIT)
 
 # The same of currencies.
 _AMOUNTS = frozenset(column.name for column in medians() if column.unit == CURRENCY)

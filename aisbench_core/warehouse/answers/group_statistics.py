@@ -23,11 +23,9 @@ from aisbench_core.model.columns import (
     Column,
     medians,
 )
+from aisbench_core.model.columns.statistics import CLUSTER, STORED
 from aisbench_core.warehouse.spending import stored as spending
 from aisbench_core.warehouse.store.schema import RUNS, among
-
-# Runs from which on the fastest and the slowest may be dropped.
-OLYMPIC_RUNS = 5
 
 # Settling a group takes longer than recording a run, so that it is done for several at once ...
 # Groups that may be due before whoever records a run settles them.
@@ -45,6 +43,9 @@ AT = "coalesce(started_at, submitted_at, created_at)"
 
 # Why a run does not count.
 REASON = "case when failed_checks = '' then state else failed_checks end"
+
+# Of a run that counts: its throughput is in `counted`.
+COUNTS = "counted is not null"
 
 _ONE_CURRENCY = """min(nullif(currency, '')) filter (where counted is not null)
     = max(nullif(currency, '')) filter (where counted is not null)"""
@@ -65,16 +66,10 @@ _NUMBERS = {
     "invalid": "count(*) filter (where validity = 'invalid')",
     "incomplete": "count(*) filter (where validity = 'incomplete')",
     "ruleset_ids": "string_agg(distinct ruleset_id, ';' order by ruleset_id)",
-    "throughput": "median(counted)",
-    "best": "max(counted)",
-    "mean": "avg(counted)",
-    "sd": "stddev_samp(counted)",
-    "olympic_mean": f"""case when count(counted) >= {OLYMPIC_RUNS}
-        then (sum(counted) - max(counted) - min(counted)) / (count(counted) - 2) end""",
-    "per_node": "median(throughput_per_node) filter (where counted is not null)",
-    "per_card": "median(throughput_per_card) filter (where counted is not null)",
-    "best_accuracy": "max(accuracy_measured) filter (where counted is not null)",
-    "median_accuracy": "median(accuracy_measured) filter (where counted is not null)",
+    **{
+        statistic.name: statistic.aggregate(COUNTS, "counted" if statistic.over == CLUSTER else "")
+        for statistic in STORED
+    },
     "accuracy_target": "max(accuracy_target) filter (where counted is not null)",
     "reached": f"count(*) filter (where counted is not null and accuracy_measured >= accuracy_target and not {MISSED})",
     "missed": f"count(*) filter (where counted is not null and {MISSED})",
@@ -155,9 +150,9 @@ def current(cur: DuckDBPyConnection) -> str:
 
 
 _FLOATS = (
-    "throughput", "best", "mean", "sd", "olympic_mean", "per_node", "per_card", "best_accuracy", "median_accuracy",
-    "accuracy", "accuracy_target", *(median.name for median in medians()),
-)  # fmt: skip
+    *(statistic.name for statistic in STORED),
+    *("accuracy", "accuracy_target", *(median.name for median in medians())),
+)
 _EXACT = (
     "recorded", "valid", "runs", "invalid", "incomplete", "ruleset_ids", "best_run_id", "latest_run_id",
     "newest_run_id", "why", "median_run_id", "currency", "reached", "missed",

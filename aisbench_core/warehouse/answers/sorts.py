@@ -1,12 +1,11 @@
 """The columns that lists can be sorted by, in the order of their menus."""
 
 from aisbench_core.model.columns import COLUMNS, FINGERPRINTED, GROUP_KEYS, Kind, medians
+from aisbench_core.model.columns.statistics import STATISTICS
 from aisbench_core.warehouse.answers.regression import TRACKED
 
-_STATISTICS = (
-    "throughput", "best", "olympic_mean", "per_node", "per_card", "runs", "cv", "best_accuracy", "median_accuracy",
-    "accuracy",
-)  # fmt: skip
+_SORTABLE = tuple(statistic.name for statistic in STATISTICS if statistic.is_sortable)
+_STATISTICS = tuple(dict.fromkeys(("throughput", *_SORTABLE, "runs", "accuracy")))
 
 # Sorts of the leaderboard; "throughput" is the median.
 BOARD_SORTS = (

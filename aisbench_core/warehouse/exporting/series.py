@@ -9,23 +9,48 @@ from collections.abc import Mapping
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import GROUP_KEYS, medians
+from aisbench_core.model.columns.statistics import OLYMPIC_RUNS, STATISTICS
 from aisbench_core.warehouse.answers.board import grouped
 from aisbench_core.warehouse.answers.filters import CHOSEN
-from aisbench_core.warehouse.answers.group_statistics import OLYMPIC_RUNS, statistics
+from aisbench_core.warehouse.answers.group_statistics import statistics
 from aisbench_core.warehouse.answers.scaling import BASES, LINE
-from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, prose, text, time, word
+from aisbench_core.warehouse.exporting.columns import (
+    CELLS,
+    Sheet,
+    SheetColumn,
+    flag,
+    integer,
+    number,
+    prose,
+    text,
+    time,
+    word,
+)
 from aisbench_core.warehouse.exporting.provenance import basis_column
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.values import CheckLevel, SeriesEvaluation
 
 SCHEMA = "aisbench-compliance-series/1"
-RATE = "throughput_unit"
 
 
 def _required(column: str) -> str:
     """SQL: how many runs the ruleset requires of the workload or model with this name."""
     return f"list_extract($runs_by_name::BIGINT[], list_position($names::VARCHAR[], {column}))"
+
+
+def _statistics(group: str) -> tuple[SheetColumn, ...]:
+    """The statistics that are exported in this group."""
+    return tuple(
+        number(
+            statistic.export_name,
+            statistic.exported.meaning or statistic.meaning,
+            statistic.exported.unit or statistic.unit,
+            statistic.exported.sql or statistic.name,
+        )
+        for statistic in STATISTICS
+        if statistic.exported.group == group
+    )
 
 
 GROUPS = {
@@ -97,24 +122,11 @@ GROUPS = {
     "throughput": (
         text("throughput_unit", "unit of the throughputs"),
         text("throughput_definition", "how each card counts its samples"),
-        number("olympic_mean", f"mean without the dropped runs; empty below {OLYMPIC_RUNS} runs", RATE),
-        number("mean", "arithmetic mean", RATE),
-        number("median", "median: default sort of the leaderboard", RATE, "throughput"),
-        number("sd", "sample standard deviation; with two runs or more", RATE),
-        number("cv_pct", "100 · sd / mean", "%", "100 * cv"),
-        number(
-            "ci95_low", "lower end of the 95 % confidence interval of the mean (Student's t, log scale)", RATE, "ci_low"
-        ),
-        number("ci95_high", "its upper end", RATE, "ci_high"),
-        number("best", "the fastest valid run", RATE),
+        *_statistics("throughput"),
         text("best_run_id", "its id"),
-        number("median_per_node", "median of the throughputs per node", RATE, "per_node"),
-        number("median_per_card", "median of the throughputs per card", RATE, "per_card"),
+        *_statistics("sizes"),
     ),
-    "quality": (
-        number("best_accuracy", "share, 0 to 1; empty on synthetic data", "1"),
-        number("median_accuracy", "share, 0 to 1", "1"),
-    ),
+    "quality": _statistics("quality"),
     "scaling": (
         integer(
             "base_nodes",

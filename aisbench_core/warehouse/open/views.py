@@ -14,8 +14,9 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import columns
 from aisbench_core.model.columns import BASELINE, COUNTED, FRACTION, UNIT, UTC
-from aisbench_core.warehouse.answers.board import FIELDS, grouped, mean_interval_sql
-from aisbench_core.warehouse.answers.group_statistics import CURRENT, OLYMPIC_RUNS
+from aisbench_core.model.columns.statistics import CLUSTER, STATISTICS
+from aisbench_core.warehouse.answers.board import FIELDS, derived_sql, grouped
+from aisbench_core.warehouse.answers.group_statistics import CURRENT
 from aisbench_core.warehouse.answers.scaling import LINE, POINTS
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
 from aisbench_core.warehouse.store.schema import sql_text
@@ -63,22 +64,12 @@ HARDWARE = _of_run("accelerator", "flavor", "pool_id", "node_count", "cards_per_
 
 _CODE = ("image", "code_sha256", "dataset_sha256")
 _GROUP_MEANINGS = (
-    {
+    {statistic.name: (statistic.meaning, statistic.unit) for statistic in STATISTICS}
+    | {
         "mode": (f"{_MODE}; `cluster` also if unknown for imported results", ""),
         "runs": ("valid runs, or claimed ones for imported results; all statistics are over them", "1"),
         "invalid": ("runs with a failed check", "1"),
         "incomplete": ("runs that did not complete or have no result", "1"),
-        "throughput": ("median", UNIT),
-        "best": ("the fastest run", UNIT),
-        "olympic_mean": ("mean without the fastest and the slowest; with 5 runs or more", UNIT),
-        "mean": ("mean", UNIT),
-        "ci_low": ("lower end of the mean's 95 % confidence interval; with 2 runs or more", UNIT),
-        "ci_high": ("its upper end", UNIT),
-        "cv": ("coefficient of variation of the throughput; with 2 runs or more", FRACTION),
-        "per_node": ("median throughput per node", UNIT),
-        "per_card": ("median throughput per card", UNIT),
-        "best_accuracy": ("highest accuracy", FRACTION),
-        "median_accuracy": ("median accuracy", FRACTION),
         "accuracy_target": ("target of the workload, the highest one if the runs have several", FRACTION),
         "reached": ("how many of `runs` reached their target", "1"),
         "missed": ("how many of `runs` have an accuracy below their target; such rows rank after all others", "1"),
@@ -123,14 +114,12 @@ GROUPS = tuple(
 _OF_RUN = (*_of_run("run_id"), *KIND, *CONFIGURATION[:4], *HARDWARE[1:2], *HARDWARE[3:])
 _SHARE = "rank_results.throughput / median(rank_results.throughput) over (partition by runs.run_id)"
 
-_COUNTED = f"throughput_cluster) filter (where {COUNTED}"
-
 _COUNT = f"count(*) filter (where {COUNTED})"
-_CI_LOW, _CI_HIGH = mean_interval_sql(f"avg({_COUNTED})", f"stddev_samp({_COUNTED})", _COUNT)
 # A row may hold runs of several configurations, as of a search over parameters: what differs has no mean.
 _IS_ONE = f"bool_and({columns.KNOWN}) and min(fingerprint) = max(fingerprint)"
-_OLYMPIC = f"""case when {_COUNT} >= {OLYMPIC_RUNS}
-    then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_COUNT} - 2) end"""
+_OF_THROUGHPUT = {each.name: each for each in STATISTICS if each.over == CLUSTER}
+_AGGREGATES = {name: statistic.aggregate(COUNTED) for name, statistic in _OF_THROUGHPUT.items() if statistic.sql}
+_STATISTICS = _AGGREGATES | derived_sql(_AGGREGATES["mean"], _AGGREGATES["sd"], _COUNT, _IS_ONE)
 _VALID = f"case when origin = 'launched' then {_COUNT} end"
 
 _SERIES_KEYS = (
@@ -145,21 +134,10 @@ SERIES = (
     *_SERIES_KEYS,
     ViewColumn("runs", "count(*)", "1", "runs that ended"),
     ViewColumn("valid", _VALID, "1", "valid runs; NULL for imported ones, which cannot be verified"),
-    ViewColumn("throughput", f"median({_COUNTED})", UNIT, "median of the valid or claimed runs, like all below"),
-    ViewColumn("best", f"max({_COUNTED})", UNIT, "the fastest run"),
-    ViewColumn("mean", f"avg({_COUNTED})", UNIT, "mean"),
-    ViewColumn("sd", f"stddev_samp({_COUNTED})", UNIT, "sample standard deviation; with 2 runs or more"),
-    ViewColumn(
-        "cv", f"stddev_samp({_COUNTED}) / avg({_COUNTED})", FRACTION, "coefficient of variation; with 2 runs or more"
+    *(
+        ViewColumn(name, _STATISTICS[name], statistic.unit, statistic.meaning)
+        for name, statistic in _OF_THROUGHPUT.items()
     ),
-    ViewColumn(
-        "ci_low",
-        f"case when {_IS_ONE} then {_CI_LOW} end",
-        UNIT,
-        "lower end of the mean's 95 % interval; with 2 runs or more of one configuration",
-    ),
-    ViewColumn("ci_high", f"case when {_IS_ONE} then {_CI_HIGH} end", UNIT, "its upper end"),
-    ViewColumn("olympic_mean", _OLYMPIC, UNIT, "mean without the fastest and the slowest; with 5 runs or more"),
     ViewColumn("first_at_utc", "min(created_at)", UTC, "launch of the first run"),
     ViewColumn("last_at_utc", "max(coalesce(ended_at, created_at))", UTC, "end of the last run"),
     _ORIGIN,

@@ -10,6 +10,7 @@ from functools import cache
 from duckdb import DuckDBPyConnection, Statement
 
 from aisbench_core.model import columns
+from aisbench_core.model.columns.statistics import STORED
 
 RUNS = {column.stored_name: column.sql_type for column in columns.stored_in(columns.RUNS)}
 
@@ -58,9 +59,11 @@ _FIRST_KEYS, _LATER_KEYS = columns.GROUP_KEYS[:11], columns.GROUP_KEYS[12:]
 GROUP_STATISTICS = {
     **{name: RUNS[name] for name in ("group_id", *_FIRST_KEYS, *columns.FINGERPRINTED)},
     **_columns(
-        """recorded BIGINT, valid BIGINT, runs BIGINT, invalid BIGINT, incomplete BIGINT, ruleset_ids VARCHAR,
-        throughput DOUBLE, best DOUBLE, mean DOUBLE, sd DOUBLE, olympic_mean DOUBLE, per_node DOUBLE, per_card DOUBLE,
-        best_accuracy DOUBLE, median_accuracy DOUBLE, best_run_id VARCHAR, best_by VARCHAR, best_at TIMESTAMP,
+        """recorded BIGINT, valid BIGINT, runs BIGINT, invalid BIGINT, incomplete BIGINT, ruleset_ids VARCHAR"""
+    ),
+    **{statistic.name: "DOUBLE" for statistic in STORED},
+    **_columns(
+        """best_run_id VARCHAR, best_by VARCHAR, best_at TIMESTAMP,
         latest_run_id VARCHAR, latest_at TIMESTAMP, title VARCHAR, accelerator VARCHAR, framework VARCHAR, why VARCHAR,
         newest_run_id VARCHAR, newest_at TIMESTAMP, newest_title VARCHAR"""
     ),

@@ -5,6 +5,7 @@ import streamlit as st
 
 from aisbench_core.formats import MISSING, duration, nodes_and_cards, number, percent
 from aisbench_core.model import CellState, SeriesRow
+from aisbench_core.model.columns.statistics import OLYMPIC_MEAN
 from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow, Tried
 from aisbench_core.warehouse.values import CheckLevel
 from pages._ui.configure.clones import show_clone_button
@@ -96,13 +97,13 @@ def show_spread(matrix: Matrix) -> None:
         alt.Tooltip("row:N", title=t("series.row")),
         alt.Tooltip("value:N", title=t("series.value")),
         alt.Tooltip("beside:Q", title=t("series.beside"), format="+.2%"),
-        alt.Tooltip("cv:Q", title=t("series.cv"), format=".2%"),
+        alt.Tooltip("cv:Q", title=t.statistic("cv"), format=".2%"),
     ]
     chart = charts.chart_of(dots).mark_circle(size=90, opacity=1)
     chart = chart.encode(
         x=alt.X("beside:Q", title=t("series.beside"), axis=alt.Axis(format="+.1~%", tickCount=7)),
         y=alt.Y("row:N", title=None, sort=rows, axis=alt.Axis(labelLimit=300)),
-        color=alt.Color("cv:Q", title=t("series.cv"), legend=alt.Legend(format=".1~%"), scale=ramp),
+        color=alt.Color("cv:Q", title=t.statistic("cv"), legend=alt.Legend(format=".1~%"), scale=ramp),
         tooltip=tips,
     )
     charts.draw(chart.properties(height=charts.BAR * len(rows) + charts.AXIS), text=t("series.spread_chart"))
@@ -134,7 +135,7 @@ def show_best(matrix: Matrix) -> None:
     chart = charts.chart_of(points).mark_line(point=True)
     chart = chart.encode(
         x=alt.X("value:N", title=name, sort=order, axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("median:Q", title=f"{t('series.median')} ({t.unit(unit)})", scale=alt.Scale(zero=False)),
+        y=alt.Y("median:Q", title=f"{t.statistic('throughput')} ({t.unit(unit)})", scale=alt.Scale(zero=False)),
         color=alt.Color("rest:N", title=None, legend=alt.Legend(orient="bottom", labelLimit=300)),
         tooltip=[alt.Tooltip("row:N", title=t("series.row")), alt.Tooltip("median:Q", format=",.5~g")],
     )
@@ -176,12 +177,12 @@ def _statistics(row: MatrixRow) -> dict[str, str]:
         t("series.cards"): nodes_and_cards(row.planned.node_count, row.planned.spec.cards_per_node),
         t("series.n"): t("series.n_of", valid=summary.count if summary else 0, cells=len(row.cells)),
         t("repeatability.verdict"): _verdict_text(row),
-        t("series.mean"): number(summary.mean if summary else None),
-        t("series.median"): number(row.median),
-        t("series.sd"): number(summary.sd if summary else None),
-        t("series.cv"): percent(summary.cv if summary else None),
+        t.statistic("mean"): number(summary.mean if summary else None),
+        t.statistic("throughput"): number(row.median),
+        t.statistic("sd"): number(summary.sd if summary else None),
+        t.statistic("cv"): percent(summary.cv if summary else None),
         t("series.interval"): interval,
-        t("series.olympic"): number(summary.olympic_mean if summary else None),
+        t.statistic(OLYMPIC_MEAN.name): number(getattr(summary, OLYMPIC_MEAN.name, None)),
         t("series.unit"): row.unit,
     }
 

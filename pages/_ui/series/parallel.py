@@ -52,7 +52,7 @@ def show_parallel(matrix: Matrix) -> None:
     best, search = matrix.best, matrix.series.plan.search
     if not matrix.rivals or (search is None and len(matrix.series.plan.values) < LEAST):
         return
-    last = objective_head(search) if search else t("series.median")
+    last = objective_head(search) if search else t.statistic("throughput")
     last = last if search and search.unit else f"{last} ({t.unit(matrix.rivals[0][1].unit)})"
     dots = [dot for row in _measured(matrix) for dot in _dots(matrix, row, last)]
     base = charts.chart_of(dots).encode(

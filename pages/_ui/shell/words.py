@@ -13,6 +13,7 @@ import yaml
 from aisbench_core.messages import in_chinese, label_in_chinese
 from aisbench_core.model import FIELDS
 from aisbench_core.model.columns import COUNT, CURRENCY, FRACTION, Column
+from aisbench_core.model.columns.statistics import by_statistic
 from pages._ui.shell import widgets
 
 ENGLISH = Path(__file__).parents[1] / "texts" / "en.yaml"
@@ -71,6 +72,11 @@ class Words:
         english = column.label or column.name.replace("_", " ")
         name = self.pick(english, label_in_chinese(f"column.{column.name}", english))
         return self.with_unit(name, "" if column.unit in (FRACTION, COUNT, CURRENCY) else column.unit)
+
+    def statistic(self, name: str) -> str:
+        """A statistic's name over a table."""
+        english = by_statistic()[name].label
+        return self.pick(english, label_in_chinese(f"statistic.{name}", english))
 
     def with_unit(self, name: str, unit: str) -> str:
         """The title of a column or an axis: the name, and the unit in the brackets of the language."""
