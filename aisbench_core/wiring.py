@@ -1,8 +1,7 @@
-"""Composes the services; the only module that names concrete adapters."""
+"""Composes the services."""
 
 import logging
-import threading
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from aisbench_core.access.guard import record_with
 from aisbench_core.access.operations import Operations
@@ -20,9 +19,9 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.backups.creating import Backups
 from aisbench_core.backups.ledger_copies import LedgerCopies
 from aisbench_core.cleaning.service import Cleaning
-from aisbench_core.cloud.ports import Cloud, Connect
+from aisbench_core.cloud.clouds import Clouds
+from aisbench_core.cloud.ports import Connect
 from aisbench_core.console_log import ConsoleLogFile
-from aisbench_core.credentials import Credentials, find_credentials
 from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.diagnosing.ascend_fd import AscendFd
 from aisbench_core.diagnosing.service import Causes
@@ -34,7 +33,7 @@ from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.logs.run_logs import RunLogs
 from aisbench_core.messages import Message
 from aisbench_core.mlflow.exporting import MlflowExport
-from aisbench_core.model import Api, Clock
+from aisbench_core.model import Clock
 from aisbench_core.notifications.service import Notifications
 from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import is_read_only
@@ -70,7 +69,7 @@ from aisbench_core.schedules.service import ScheduleService
 from aisbench_core.seals.comparing import SealComparing
 from aisbench_core.seals.service import Seals
 from aisbench_core.series.service import SeriesService
-from aisbench_core.settings import Profile, Settings, load_profile, load_settings
+from aisbench_core.settings import Settings, load_settings
 from aisbench_core.storage import Storage, ledger_location, warehouse_location
 from aisbench_core.system.systems import Systems
 from aisbench_core.tokens.service import Tokens
@@ -97,102 +96,178 @@ class Core:
         self.settings = settings
         self.clock = clock
         self.ledger = ledger
-        self.watches = WatchLedger(ledger)
-        heads = AuditHeads(settings.audit_heads_path, settings.ledger)
-        self.audit = Audit(ledger, settings.keep_audit_days, clock, heads)
+        self.warehouse = warehouse
+        self._connect = connect
+        self._interactive = interactive
+        self.workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
+        self.regions = Regions(settings, interactive)
+        self.folders = run_folders(settings, ledger, interactive)
+        self._add_people()
+        self._add_region()
+        self._add_runs()
+        self._add_series()
+        self._add_results()
+        self._add_machine()
+        self._add_following()
+
+    def _add_people(self) -> None:
+        """Who acts, and what of it is recorded."""
+        settings, ledger, clock = self.settings, self.ledger, self.clock
+        self.audit = Audit(
+            ledger, settings.keep_audit_days, clock, AuditHeads(settings.audit_heads_path, settings.ledger)
+        )
         self.people = People(ledger, clock)
         self.sign_in_audit = SignInAudit(self.audit.record, clock)
         self.sessions = Sessions(settings, self.people, clock, self.sign_in_audit)
         self.sign_ins = SignIns(ledger, self.sessions, self.people, Identities(ledger), self.sign_in_audit)
         self.open_sessions = OpenSessions(ledger, self.sessions, clock)
         self.tokens = Tokens(TokenLedger(ledger), clock, self.people.role_of, self.people.require_program_name)
-        self.warehouse = warehouse
+        self._budget_ledger = BudgetLedger(ledger)
+        self.budgets = Budgets(self._budget_ledger, clock)
+        self.approvals = Approvals(ledger, SeriesLedger(ledger), self._budget_ledger, clock)
+
+    def _add_region(self) -> None:
+        """What a region offers, and what is brought to it."""
+        settings, workloads = self.settings, self.workloads
+        self.region_resources = RegionResources(self.regions, self._interactive)
+        self.region_files = RegionFiles(self._interactive)
+        self.configs = Configs(settings, workloads)
+        self.packages = Packages(settings, workloads)
+        self.software = SoftwarePackages(settings.software_dir)
+
+    def _add_runs(self) -> None:
+        """Runs from their launch on, one by one."""
+        settings, ledger, folders, clock = self.settings, self.ledger, self.folders, self.clock
+        record, workloads, interactive = self.warehouse.record, self.workloads, self._interactive
+        self.watches = WatchLedger(ledger)
+        self._seals = seals = Seals(ledger, folders, self.audit, clock)
+        self._secrets = JobSecrets(settings)
+        self.preflight = Preflight(settings, workloads, self.regions, self._secrets, interactive, ledger.find)
+        self.systems = Systems(settings, ledger, folders, record, seals, clock)
+        self._launches = Launches(settings.data_dir / "launching", folders, ledger.has)
+        self.runs = runs = Runs(
+            settings=settings,
+            ledger=ledger,
+            folders=folders,
+            workloads=workloads,
+            regions=self.regions,
+            launches=self._launches,
+            preflight=self.preflight,
+            describe_system=self.systems.take_over,
+            send_code=LaunchedCode(settings, folders, workloads, self._connect).send,
+            seal=seals.seal_launched,
+            clock=clock,
+        )
+        self.jobs = Jobs(ledger, interactive, runs, clock)
+        self.algorithms = Algorithms(workloads, self._connect, interactive, runs.open_folders, settings.shared_code)
+        self.files = RunFiles(folders, ledger)
+        self.snapshots = RunSnapshots(self.files, RunOverviews(self.files, self.warehouse, clock), clock)
+        self.causes = Causes(folders, ledger, self.watches, workloads)
+        self.logs = RunLogs(self.files.log_files)
+        self.cleaning = Cleaning(settings, ledger, folders, interactive, record, seals, clock)
+        self.annotations = AnnotationService(settings, ledger, folders, self.warehouse, clock)
+        self.run_names = RunNames(workloads, self.annotations)
+        self.clones = Clones(ledger, self.warehouse, workloads)
+        self.reproductions = Reproductions(
+            settings, ledger, self.warehouse, workloads, self.regions, self.systems, self.clones, runs
+        )
+
+    def _add_series(self) -> None:
+        """Many runs, and those that are launched by the clock."""
+        ledger = SeriesLedger(self.ledger)
+        self._plans = SeriesFiles(self.settings.series_dir, ledger.all if self.folders.are_published else tuple)
+        self.series = SeriesService(
+            run_ledger=self.ledger,
+            ledger=ledger,
+            files=self._plans,
+            warehouse=self.warehouse,
+            workloads=self.workloads,
+            regions=self.regions,
+            job_secrets=self._secrets,
+            preflight=self.preflight,
+            runs=self.runs,
+            acting=self.tokens.acting,
+            clock=self.clock,
+        )
+        self._schedule_ledger = ScheduleLedger(self.ledger)
+        self.schedules = ScheduleService(
+            self._schedule_ledger, self.series, self.tokens, self.clock, self.settings.console_follows
+        )
+
+    def _add_results(self) -> None:
+        """What was measured, here and elsewhere, and its ways out."""
+        settings, warehouse, folders = self.settings, self.warehouse, self.folders
         self.operations = Operations(settings.data_dir, settings.operations_at_once)
         self.exports = Exports(warehouse, self.operations, settings.export_most_runs)
-        self.workloads = workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
-        self.regions = regions = Regions(settings, interactive)
-        self.region_resources = RegionResources(regions, interactive)
-        self.region_files = RegionFiles(interactive)
-        self.folders = folders = run_folders(settings, ledger, interactive)
+        self.reader = reader(warehouse.location)
+        self.rulesets = Rulesets(settings.rulesets_dir)
+        self.imports = ResultImport(
+            settings=settings,
+            folders=folders,
+            warehouse=warehouse,
+            workloads=self.workloads,
+            regions=self.regions,
+            connect=self._connect,
+            operations=self.operations,
+            seals=self._seals,
+            clock=self.clock,
+        )
+        self.reports = Reports(warehouse, self.clock)
+        self.mlflow = MlflowExport(self.reader)
+
+    def _add_machine(self) -> None:
+        """Health, storage and backups."""
+        settings, ledger, folders, clock = self.settings, self.ledger, self.folders, self.clock
         check_folders = folders.check if folders.are_published else None
-        check_warehouse = warehouse.revision if settings.has_team_warehouse else None
-        seals = Seals(ledger, folders, self.audit, clock)
         self.doctor = Doctor(
             settings,
-            interactive,
+            self._interactive,
             clock,
             ledger=ledger if settings.has_team_ledger else None,
             run_folders=check_folders,
         )
-        self.configs = Configs(settings, workloads)
-        self.packages = Packages(settings, workloads)
-        self.software = SoftwarePackages(settings.software_dir)
-        secrets = JobSecrets(settings)
-        self.preflight = preflight = Preflight(settings, workloads, regions, secrets, interactive, ledger.find)
-        self.systems = Systems(settings, ledger, folders, warehouse.record, seals, clock)
-        launches = Launches(settings.data_dir / "launching", folders, ledger.has)
-        code = LaunchedCode(settings, folders, workloads, connect)
-        self.runs = runs = Runs(
-            settings,
-            ledger,
-            folders,
-            workloads,
-            regions,
-            launches,
-            preflight,
-            self.systems.take_over,
-            code.send,
-            seals.seal_launched,
-            clock,
+        self.health = HealthChecks(
+            settings=settings,
+            connect=self._interactive,
+            ledger=ledger,
+            clock=clock,
+            held=self.schedules.held,
+            check_folders=check_folders,
+            check_warehouse=self.warehouse.revision if settings.has_team_warehouse else None,
         )
-        budgets = BudgetLedger(ledger)
-        self.budgets = Budgets(budgets, clock)
-        self.approvals = Approvals(ledger, SeriesLedger(ledger), budgets, clock)
-        self.jobs = Jobs(ledger, interactive, runs, clock)
-        self.algorithms = Algorithms(workloads, connect, interactive, runs.open_folders, settings.shared_code)
-        self.files = RunFiles(folders, ledger)
-        overviews = RunOverviews(self.files, warehouse, clock)
-        self.snapshots = RunSnapshots(self.files, overviews, clock)
-        self.causes = Causes(folders, ledger, self.watches, workloads)
-        self.logs = RunLogs(self.files.log_files)
-        self.cleaning = Cleaning(settings, ledger, folders, interactive, warehouse.record, seals, clock)
-        plans = SeriesFiles(settings.series_dir, SeriesLedger(ledger).all if folders.are_published else tuple)
-        self.series = SeriesService(
-            ledger, SeriesLedger(ledger), plans, warehouse, workloads, regions, secrets, preflight, runs,
-            self.tokens.acting, clock,
-        )  # fmt: skip
-        schedules = ScheduleLedger(ledger)
-        self.schedules = ScheduleService(schedules, self.series, self.tokens, clock, settings.console_follows)
-        held = self.schedules.held
-        self.health = HealthChecks(settings, interactive, ledger, clock, held, check_folders, check_warehouse)
-        self.notifications = Notifications(settings, ledger, warehouse, self.causes.sentence, clock)
-        self.following = Following(
-            settings, ledger, self.watches, workloads, launches, run_folders(settings, ledger, connect),
-            secrets, connect, self.series.record, seals.begin_collecting, seals.expect, seals.seal_recorded,
-            seals.resolving, self.series.admission,
-            ScheduledLaunches(schedules, self.series, self.schedules, clock).tick,
-            BudgetAlerts(ledger, budgets, clock).tick,
-            self.notifications.tick, AscendFd(settings.ascend_fd_venv).diagnose, self.slow_share, clock,
-        )  # fmt: skip
-        self.annotations = AnnotationService(settings, ledger, folders, warehouse, clock)
-        self.run_names = RunNames(workloads, self.annotations)
-        self.reader = reader(warehouse.location)
         are_all_here = folders.are_published or not settings.has_team_ledger
         comparing = SealComparing(ledger, folders, self._rehearses, are_all_here)
-        self.storage = Storage(settings, warehouse, self.files, plans, seals, comparing)
-        self.backups = Backups(settings, ledger, warehouse, comparing, clock)
+        self.storage = Storage(settings, self.warehouse, self.files, self._plans, self._seals, comparing)
+        self.backups = Backups(settings, ledger, self.warehouse, comparing, clock)
         self.ledger_copies = LedgerCopies(settings, clock)
         self.folder_publishing = FolderPublishing(folders)
-        self.rulesets = Rulesets(settings.rulesets_dir)
-        self.imports = ResultImport(
-            settings, folders, warehouse, workloads, regions, connect, self.operations, seals, clock
+
+    def _add_following(self) -> None:
+        """What a follower does, and what it tells people."""
+        settings, ledger, clock, seals = self.settings, self.ledger, self.clock, self._seals
+        self.notifications = Notifications(settings, ledger, self.warehouse, self.causes.sentence, clock)
+        self.following = Following(
+            settings=settings,
+            ledger=ledger,
+            watches=self.watches,
+            workloads=self.workloads,
+            launches=self._launches,
+            folders=run_folders(settings, ledger, self._connect),
+            secrets=self._secrets,
+            connect=self._connect,
+            record=self.series.record,
+            begin_collecting=seals.begin_collecting,
+            expect=seals.expect,
+            seal=seals.seal_recorded,
+            resolving=seals.resolving,
+            admission=self.series.admission,
+            schedule=ScheduledLaunches(self._schedule_ledger, self.series, self.schedules, clock).tick,
+            alert=BudgetAlerts(ledger, self._budget_ledger, clock).tick,
+            notify=self.notifications.tick,
+            diagnose=AscendFd(settings.ascend_fd_venv).diagnose,
+            slow_share=self.slow_share,
+            clock=clock,
         )
-        self.clones = Clones(ledger, warehouse, workloads)
-        self.reproductions = Reproductions(
-            settings, ledger, warehouse, workloads, regions, self.systems, self.clones, runs
-        )
-        self.reports = Reports(warehouse, clock)
-        self.mlflow = MlflowExport(self.reader)
 
     def default_region(self) -> str:
         """The region of the default profile; without that profile, the first that has results. Raises ConfigError."""
@@ -251,57 +326,6 @@ def open_core(settings: Settings | None = None, clock: Clock | None = None, mach
 def open_reader() -> Reader:
     """A reader of the settings' warehouse that needs neither ledger nor data folder. Raises ConfigError."""
     return reader(warehouse_location(load_settings()))
-
-
-class Clouds:
-    """Clouds by profile; adapters are reused until the profile or its keys change."""
-
-    def __init__(self, settings: Settings, request_seconds: float, machine: Clock = utc_now) -> None:
-        self._settings = settings
-        self._machine = machine
-        self._request_seconds = request_seconds
-        self._guard = threading.Lock()
-        self._opened: dict[tuple[str, Api], tuple[Profile, Credentials, Cloud]] = {}
-
-    def __call__(self, profile: str, api: Api | None = None) -> Cloud:
-        """The cloud of a profile. Raises ConfigError when the profile or its keys cannot be used.
-
-        `api`: the one that a run was launched with; None means the profile's own."""
-        loaded = load_profile(self._settings, profile)
-        keys = find_credentials(self._settings, loaded)
-        chosen_api = api or loaded.api
-        with self._guard:
-            opened = self._opened.get((profile, chosen_api))
-            if opened is None or opened[:2] != (loaded, keys):
-                opened = (loaded, keys, self._open(loaded, keys, chosen_api))
-                self._opened[profile, chosen_api] = opened
-            return opened[2]
-
-    def _open(self, profile: Profile, keys: Credentials, api: Api) -> Cloud:
-        # The SDKs take a second to load, which commands that only read results should not pay.
-        from aisbench_core.cloud.modelarts_package.sdk_v1_calls import SdkV1Calls
-        from aisbench_core.cloud.modelarts_package.service import ModelArtsSdk
-        from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
-        from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
-        from aisbench_core.cloud.obs.objects import ObsStore
-        from aisbench_core.cloud.swr.registry import SwrRegistry
-
-        seconds = self._request_seconds
-        objects = ObsStore(profile, keys, self._settings.transfers, seconds, machine=self._machine)
-
-        def ahead() -> timedelta | None:
-            return objects.clock.ahead
-
-        images = SwrRegistry(profile, keys, seconds)
-        match api:
-            case Api.V2:
-                return Cloud(profile, objects, ModelArtsV2(profile, keys, seconds), images, ahead)
-            case Api.V1:
-                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds), images, ahead)
-            case Api.SDK:
-                return Cloud(profile, objects, ModelArtsSdk(profile, keys, seconds), images, ahead)
-            case Api.SDK_V1:
-                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds, SdkV1Calls), images, ahead)
 
 
 def _log_to_file(settings: Settings) -> None:

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.errors import ReadOnlyFolder
 from aisbench_core.messages import verbatim
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds, Core
+from aisbench_core.wiring import Core
 from tests import records as a
 from tests.flow.following import GOOD, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_completed_once, assert_retrying

@@ -11,6 +11,7 @@ from shutil import copytree
 
 import pytest
 
+from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.cloud.ports import Cloud, OnProgress
 from aisbench_core.credentials import find_credentials
@@ -18,7 +19,7 @@ from aisbench_core.model import RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds, Core, open_core
+from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.model import Origin
 from aisbench_core.results.record import write_record
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
-from aisbench_core.wiring import Clouds, Core
+from aisbench_core.wiring import Core
 from tests import records as a
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess

@@ -8,11 +8,12 @@ from typing import Any
 import yaml
 from huaweicloudsdkmodelarts.v1 import JobSearches, ListTrainingJobsRequest
 
+from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.model import Event, Run, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds, Core
+from aisbench_core.wiring import Core
 from tests.flow.following import Bench
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient

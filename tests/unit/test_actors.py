@@ -33,7 +33,7 @@ BY_THE_CORE = {
 
 def changes(core: Core) -> Iterator[tuple[str, inspect.Signature]]:
     """Every public method that changes something, by its qualified name."""
-    services = {*map(type, vars(core).values()), SavedViews, Columns} - {Ledger}
+    services = {SavedViews, Columns, *(type(each) for name, each in vars(core).items() if name[0] != "_")} - {Ledger}
     for service in services:
         for name, method in inspect.getmembers(service, inspect.isfunction):
             if CHANGE.fullmatch(name) and method.__qualname__ not in BY_THE_CORE:
