@@ -50,7 +50,7 @@ class _Vetting:
     sealed: SealedRuns
     warehouse: Warehouse
     refuse: Callable[[str, ResultError], None]
-    believe: bool = False
+    believes: Callable[[RunRecord], bool] = field(default=lambda _record: False)
     whole: bool = False
     unproven: set[str] = field(default_factory=set)
     active: set[str] = field(default_factory=set)
@@ -74,8 +74,10 @@ class _Vetting:
         if recording is Recording.SEALED:
             return None
         self.unproven.add(record.run.run_id)
-        holds = None if self.believe else self.warehouse.holds(record)
-        if self.believe or holds or (holds is None and recording is Recording.BEFORE_SEALS):
+        if self.believes(record):
+            return None
+        holds = self.warehouse.holds(record)
+        if holds or (holds is None and recording is Recording.BEFORE_SEALS):
             return None
         self.unproven.discard(record.run.run_id)
         if holds is False:
@@ -104,11 +106,27 @@ class Storage:
         log_change(actor, f"rebuild of the warehouse{' from folders without a seal, too' * believe}")
         with self.comparing.opened() as sealed:
             unread: dict[str, ResultError] = {}
-            vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, believe=believe)
+            vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, lambda _record: believe)
             count = self._rebuild(vetting, unread)
             is_damaged = sealed.is_damaged
         if believe and not is_damaged:
             self.seals.seal_found(sorted(vetting.unproven), actor, self._read)
+        return Rebuilt(count, tuple(unread.values()))
+
+    @permitted
+    def record_again(self, actor: Actor) -> Rebuilt:
+        """Store all runs of this machine again, after an upgrade of the warehouse, and seal their folders.
+
+        Folders without a seal are believed if what was launched and measured is the same in the warehouse. Nothing is
+        removed, and runs of other folders stay as they are."""
+        log_change(actor, "upgrade of the data folder")
+        with self.comparing.opened() as sealed:
+            unread: dict[str, ResultError] = {}
+            vetting = _Vetting(sealed, self.warehouse, unread.__setitem__, self.warehouse.agrees)
+            self.warehouse.series.keep(list(self.series.all(unread.__setitem__)))
+            count = self.warehouse.record_many(vetting.believed(self.files.records(unread.__setitem__)))
+        self.warehouse.merging.restore(self.settings.merged_dir)
+        self.seals.seal_found(sorted(vetting.unproven), actor, self._read)
         return Rebuilt(count, tuple(unread.values()))
 
     def _rebuild(self, vetting: "_Vetting", unread: dict[str, ResultError]) -> int:

@@ -34,7 +34,7 @@ from tests.team_warehouse import with_many_samples
 SECRET = "AK-OF-SOMEBODY"
 MOST_SECONDS = 30.0
 
-_NAMES = [*TABLES, "schema_version", "series", "baselines", "saved_views", "spending", "standings", "snapshot"]
+_NAMES = [*TABLES, "schema_version", "series", "baselines", "saved_views", "spending", "group_statistics", "snapshot"]
 _KINDS = [
     "BLOB",
     "VARCHAR[]",

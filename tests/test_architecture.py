@@ -13,13 +13,8 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "apprise": frozenset({"aisbench_core/notifications"}),
     "cronsim": frozenset({"aisbench_core/schedules"}),
     "click": frozenset({"aisbench_core/cli", "aisbench_sandbox/__main__.py"}),
-    "duckdb": frozenset({"aisbench_core/warehouse"}),
-    "sqlite3": frozenset(
-        {
-            "aisbench_core/mlflow",
-            "aisbench_core/running/ledger_file.py",
-        }
-    ),
+    "duckdb": frozenset({"aisbench_core/upgrading", "aisbench_core/warehouse"}),
+    "sqlite3": frozenset({"aisbench_core/mlflow", "aisbench_core/running/ledger_file.py"}),
     "psycopg": frozenset({"aisbench_core/running/stores"}),
     "re2": frozenset({"aisbench_core/progress/patterns.py"}),
     "filelock": frozenset(
@@ -121,6 +116,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring",
         *("aisbench_core.preflight", "aisbench_core.upstream"),
         *("aisbench_core.backups", "aisbench_core.cleaning.plans", "aisbench_core.cli", "aisbench_core.console_log"),
+        *("aisbench_core.data_folder", "aisbench_core.upgrading.service"),
         *("aisbench_core.diagnosing.cause", "aisbench_core.doctor.diagnosis", "aisbench_core.health"),
         "aisbench_core.importing.readers.results",
         *("aisbench_core.logs", "aisbench_core.mlflow.tracking"),
@@ -207,6 +203,10 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/diagnosing": (
         *("aisbench_core.authoring.workloads", "aisbench_core.diagnosing", "aisbench_core.liveness"),
         *("aisbench_core.preflight.fixes", "aisbench_core.running", *BELOW),
+    ),
+    "aisbench_core/upgrading": (
+        *(f"aisbench_core.{name}" for name in ("running", "storage", "upgrading", "warehouse")),
+        *BELOW,
     ),
     "aisbench_core/backups": (
         *(f"aisbench_core.{name}" for name in ("accounts", "backups", "importing.turn", "rulesets", "seals")),

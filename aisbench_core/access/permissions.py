@@ -137,6 +137,7 @@ PERMISSIONS: Mapping[str, Permission] = {
     "FolderPublishing.publish": Permission("run-folders.publish", "", A, "sends everybody's files"),
     "Backups.create": Permission("backup.create", "target", A, "copies everything, keys as well"),
     "Storage.rebuild": Permission("warehouse.rebuild", "", A, "replaces everybody's results"),
+    "Storage.record_again": Permission("warehouse.upgrade", "", A, "replaces everybody's results"),
     "Storage.move": Permission("warehouse.move", "to", A, "copies everybody's results"),
     "Storage.check": Permission("warehouse.check", "", A, "occupies the warehouse; can change it"),
     "Storage.compact": Permission("warehouse.compact", "", A, "occupies the warehouse"),

@@ -36,7 +36,7 @@ from aisbench_core.cli.core import Invocation
 from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.ledger import commands as ledger
-from aisbench_core.cli.ledger import run_folders
+from aisbench_core.cli.ledger import run_folders, upgrading
 from aisbench_core.cli.logs import commands as logs
 from aisbench_core.cli.logs import files
 from aisbench_core.cli.regression import commands as regression
@@ -118,8 +118,8 @@ for _command in (
     upstream.system, importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     spending.spending, budgets.budget, budgets.approve, budgets.decline,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
-    exporting.sql, exporting.mlflow, warehouse.warehouse, results.views, backups.backup, backups.restore, ledger.ledger,
-    run_folders.run_folders,
+    exporting.sql, exporting.mlflow, warehouse.warehouse, results.views, backups.backup, backups.restore,
+    upgrading.upgrade, ledger.ledger, run_folders.run_folders,
     installation.workloads, installation.profiles, installation.health, installation.doctor, people.people, audit.audit,
     tokens.token, sessions.session, login.login, login.logout, login.whoami, serving.serve, api_serving.api,
 ):  # fmt: skip

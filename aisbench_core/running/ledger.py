@@ -292,11 +292,11 @@ class Ledger:
         """Store a heartbeat."""
         row = {"id": 1, "who": who, "at": as_text(at), "who_data": to_json(message_of(who))}
         with self.transaction() as con:
-            replace_row(con, "beats", "id", row)
+            replace_row(con, "heartbeats", "id", row)
 
     def last_beat(self) -> Beat | None:
         """The last heartbeat; None if there never was one."""
-        found = self.rows("select who, at, who_data from beats where id = 1")
+        found = self.rows("select who, at, who_data from heartbeats where id = 1")
         return next((Beat(from_json(row["who"], row["who_data"]), as_time(row["at"])) for row in found), None)
 
 

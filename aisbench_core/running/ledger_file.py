@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from aisbench_core.errors import AisbenchError, DamagedLedger, DiskError, disk_error, full_disks_named
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.private_files import is_read_only, make_private_file, make_private_folder, require_writable
-from aisbench_core.running.ledger_schema import VERSION, migrate
+from aisbench_core.running.ledger_schema import SQLITE, UPGRADE, VERSION, prepare_tables
 from aisbench_core.running.stores.leases import FileLeases
 
 BUSY_SECONDS = 30.0
@@ -58,7 +58,7 @@ class LedgerFile:
     def connection(self) -> Iterator[sqlite3.Connection]:
         """For reading. Raises AisbenchError when the file cannot be used, and DamagedLedger when it is damaged."""
         with opened(self._path) as con:
-            migrate(con)
+            prepare_tables(con)
             yield con
 
     @contextmanager
@@ -110,8 +110,16 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
         ) from error
 
 
+def ledger_version(path: Path) -> int:
+    """The schema of a ledger's file; 0 if there is none. Raises as `opened` does."""
+    if not _size(path):
+        return 0
+    with opened(path) as con:
+        return SQLITE.version(con)
+
+
 def require_known_schema(path: Path) -> None:
-    """Raise AisbenchError if a newer version wrote a ledger, without opening it: its other files may be newer, too."""
+    """Raise AisbenchError if another version wrote a ledger, without opening it: its other files may differ, too."""
     with suppress(OSError), path.open("rb") as file:
         header = file.read(_HEADER_BYTES)
         found = int.from_bytes(header[_USER_VERSION])
@@ -123,6 +131,14 @@ def require_known_schema(path: Path) -> None:
                     folder=path.parent, found=found, known=VERSION,
                 ),
                 Message("update this console, or restore a backup from before"),
+            )  # fmt: skip
+        if header.startswith(_MAGIC) and 0 < found < VERSION and not _size(_log(path)):  # the log may have a newer one
+            raise AisbenchError(
+                Message(
+                    "the data folder {folder} is of a development version: its ledger has schema {found}",
+                    folder=path.parent, found=found,
+                ),
+                UPGRADE,
             )  # fmt: skip
 
 

@@ -1,14 +1,15 @@
-"""The ledger's tables, and the way of an earlier version's rows into them."""
+"""The ledger's tables."""
 
-import json
 from typing import Protocol
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.running.stores.connection import LedgerConnection
 
-# One more with every change of what follows; ledgers of 1 to 10 are of development versions.
-VERSION = 22
+# One more with every change of what follows; ledgers of 1 to 22 are of development versions.
+VERSION = 23
+
+UPGRADE = Message("run `aisbench upgrade`")
 
 # By what right a follower does later what somebody asked for. What was asked for before it was stored: to launch.
 GRANT = "role text not null default 'engineer', token_id text not null default ''"
@@ -29,17 +30,17 @@ TABLES = {
     "progress": "run_id text primary key, state text not null, done integer not null, total integer not null,"
     " unit text not null, at text not null",
     "drafts": "key text primary key, text text not null, at text not null",
-    "beats": "id integer primary key, who text not null, at text not null, who_data text not null default ''",
+    "heartbeats": "id integer primary key, who text not null, at text not null, who_data text not null default ''",
     # Of followers that share the profiles. `profiles`: names; `clock_ahead_s`: the ledger's clock less theirs.
     "followers": "who text primary key, at text not null, who_data text not null, profiles text not null,"
     " clock_ahead_s real not null default 0",
     "series": "series_id text primary key, name text not null, profile text not null, plan text not null,"
-    " cells text not null, created_at text not null, created_by text not null, budget real, trouble text not null,"
-    " token text unique, trouble_data text not null default '', held text not null default '', held_data text not null"
-    " default '', held_until text, approved integer not null default 0",
+    " cells text not null, created_at text not null, created_by text not null, budget real, launch_error text not null,"
+    " token text unique, launch_error_data text not null default '', held text not null default '',"
+    " held_data text not null default '', held_until text, approved integer not null default 0",
     # A try at a cell has one row for ever, which is given its run's id once: no cell is launched twice.
-    "attempts": "series_id text not null, cell integer not null, number integer not null, place integer not null,"
-    " repeat integer not null, asked_by text not null, asked_at text not null, run_id text not null,"
+    "attempts": "series_id text not null, cell integer not null, number integer not null, row_index integer not null,"
+    " repeat integer not null, requested_by text not null, requested_at text not null, run_id text not null,"
     " cancelled integer not null, expected_cost real, currency text not null default '',"
     f" {GRANT},"
     " primary key (series_id, cell, number)",
@@ -179,47 +180,43 @@ class SqliteDialect:
 SQLITE = SqliteDialect()
 
 
-def migrate(con: LedgerConnection, dialect: Dialect = SQLITE) -> None:
-    """Make the tables, or bring an earlier version's rows into them, in one transaction.
+def prepare_tables(con: LedgerConnection, dialect: Dialect = SQLITE) -> None:
+    """Make the tables if there are none, in one transaction; others may do the same at the same time.
 
-    Others may do the same at the same time. Raises AisbenchError on a newer version."""
+    Raises AisbenchError on the tables of another version."""
     if dialect.version(con) == VERSION:
         return
     dialect.begin(con)
     version = dialect.version(con)
+    if version not in (0, VERSION):
+        require_no_newer(con, version)
+        con.execute("rollback")
+        raise AisbenchError(Message("the ledger is of a development version (schema {found})", found=version), UPGRADE)
+    if version == 0:
+        for name in TABLES:
+            create_table(con, dialect, name)
+        create_indexes(con)
+        dialect.finish(con)
+        dialect.set_version(con, VERSION)
+    con.execute("commit")
+
+
+def require_no_newer(con: LedgerConnection, version: int) -> None:
+    """Raise AisbenchError, and end the transaction, if a newer version wrote the tables."""
     if version > VERSION:
         con.execute("rollback")
         raise AisbenchError(
             Message("the ledger was written by a newer version (schema {found})", found=version),
             Message("update this console"),
         )
-    if version < VERSION:
-        _make_tables(con, dialect, set(TABLES) & dialect.names(con, "table") if version else set())
-        _count_nodes(con)
-        dialect.set_version(con, VERSION)
-    con.execute("commit")
 
 
-def _make_tables(con: LedgerConnection, dialect: Dialect, earlier: set[str]) -> None:
-    """Every table and index anew, with the rows of those that are there from an earlier version."""
-    if earlier:
-        for name in INDEXES.keys() & dialect.names(con, "index"):
-            con.execute(f"drop index {name}")
-    for name, columns in TABLES.items():
-        if name in earlier:
-            con.execute(f"alter table {name} rename to earlier")
-        con.execute(f"create table {name} ({dialect.typed(columns)})")
-        if name in earlier:
-            shared = ", ".join(dialect.columns(con, name) & dialect.columns(con, "earlier"))
-            con.execute(f"insert into {name} ({shared}) select {shared} from earlier")  # noqa: S608  # columns of ours
-            con.execute("drop table earlier")
+def create_table(con: LedgerConnection, dialect: Dialect, name: str) -> None:
+    """Make one of the tables."""
+    con.execute(f"create table {name} ({dialect.typed(TABLES[name])})")
+
+
+def create_indexes(con: LedgerConnection) -> None:
+    """Make all indexes."""
     for name, columns in INDEXES.items():
         con.execute(f"create index {name} on {columns}")
-    dialect.finish(con)
-
-
-def _count_nodes(con: LedgerConnection) -> None:
-    """Of runs that an earlier version stored with a price: what they cost counts for budgets."""
-    priced = con.execute("select run_id, spec from runs where currency <> '' and node_count = 0").fetchall()
-    for run_id, spec in priced:
-        con.execute("update runs set node_count = ? where run_id = ?", [json.loads(spec)["node_count"], run_id])

@@ -47,8 +47,8 @@ ASK_AGAIN = Message("stop the series and run its cells again, or have an admin g
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 # The columns of attempts, in the order of Attempt's fields.
 _ATTEMPT = (
-    "series_id, cell, number, place, repeat, asked_by, asked_at, run_id, cancelled, expected_cost, currency,"
-    " role, token_id"
+    "series_id, cell, number, row_index, repeat, requested_by, requested_at, run_id, cancelled, expected_cost,"
+    " currency, role, token_id"
 )
 
 
@@ -78,7 +78,7 @@ class SeriesLedger:
             "created_at": as_text(series.created_at),
             "created_by": series.created_by,
             "budget": series.budget,
-            "trouble": "",
+            "launch_error": "",
             "token": token or None,
         }
         with self.ledger.transaction() as con:
@@ -228,7 +228,7 @@ class SeriesLedger:
         """Store why the next cell cannot be launched; empty clears it."""
         with self.ledger.transaction() as con:
             con.execute(
-                "update series set trouble = ?, trouble_data = ? where series_id = ?",
+                "update series set launch_error = ?, launch_error_data = ? where series_id = ?",
                 [error, to_json(error), series_id],
             )
             add_event(con, event)
@@ -246,7 +246,7 @@ def hold_series(con: LedgerConnection, series_id: str, reason: str, at: datetime
 
 
 def _attempt(row: Row) -> Attempt:
-    at, cancelled = as_time(row["asked_at"]), bool(row["cancelled"])
+    at, cancelled = as_time(row["requested_at"]), bool(row["cancelled"])
     values = (*row[:6], at, row["run_id"], cancelled, *row[9:11], Role(row["role"]), row["token_id"])
     return Attempt(*values)
 
@@ -298,7 +298,7 @@ def _series(row: Row) -> Series:
         as_time(row["created_at"]),
         row["created_by"],
         row["budget"],
-        from_json(row["trouble"], row["trouble_data"]),
+        from_json(row["launch_error"], row["launch_error_data"]),
         from_json(row["held"], row["held_data"]),
         bool(row["approved"]),
     )

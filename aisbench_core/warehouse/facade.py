@@ -130,6 +130,10 @@ class Warehouse:
         """Whether what is stored of a run has the hash of this record; None if nothing is stored."""
         return self._read(record.holds, run_record, self._evaluator)
 
+    def agrees(self, run_record: RunRecord) -> bool:
+        """Whether what is stored of a run was launched and measured as in this record, as far as both know it."""
+        return self._read(record.agrees, run_record, self._evaluator)
+
     def move_to(self, target: "Warehouse", on_progress: Progress) -> merging.Moved:
         """Copy everything into another warehouse, and compare. Can be repeated."""
         return merging.move(self._store, target._store, on_progress)

@@ -70,7 +70,7 @@ def _copy(warehouse: Warehouse, copy: int, by: timedelta) -> None:
         for table, columns in TABLES.items():
             cells = ", ".join(others.get(name, name) for name in columns)
             cur.execute(f"insert into {table} select {cells} from {table} where run_id like 'r20%'")
-        cur.execute("insert into standings_due select group_id from standings")
+        cur.execute("insert into group_statistics_due select group_id from group_statistics")
         cur.commit()
 
 

@@ -143,13 +143,13 @@ def test_what_is_missing_is_empty_and_what_is_older_is_named(folder: Path) -> No
         file.unlink()
     empty = typed(by_mode(folder), folder, [["leaderboard", "--region", "cn-north-9"], ["runs"]])
     folder.chmod(0o700)
-    unpack_file(11, folder / "warehouse.duckdb")
+    unpack_file(19, folder / "warehouse.duckdb")
 
     (code, out, err), runs = typed(by_mode(folder), folder, [["leaderboard", "--region", "cn-north-9"], ["runs"]])
 
     assert [each[0] for each in (*empty, runs)] == [0, 0, 0], empty
     assert (code, out) == (1, "")
-    assert f"error: the warehouse {folder}/warehouse.duckdb is of an older version, and its folder is read-only" in err
+    assert f"error: the warehouse {folder}/warehouse.duckdb is of a development version" in err
     assert {each.name for each in folder.iterdir()} == {"profiles", "warehouse.duckdb"}
 
 

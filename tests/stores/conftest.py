@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.open.views import VIEWS
-from aisbench_core.warehouse.store.schema import TABLES
+from aisbench_core.warehouse.store.schema import ALL_TABLES
 from tests.foreign_files import changed
 from tests.postgres_server import PostgresServer
 from tests.sandbox_process import SandboxProcess
@@ -29,7 +29,7 @@ def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Warehouse:
         return Warehouse(tmp_path / "warehouse.duckdb")
     shared: Warehouse = request.getfixturevalue("shared_team")
     with shared.cursor() as cur:
-        for table in (*TABLES, "baselines", "saved_views", "series", "spending", "standings", "standings_due"):
+        for table in ALL_TABLES:
             cur.execute(f"delete from {table}")
     return shared
 

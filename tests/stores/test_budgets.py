@@ -16,8 +16,10 @@ from aisbench_core.model import Budget, BudgetScope, ExpectedCost, Run, RunState
 from aisbench_core.running.budgets.holds import admitted
 from aisbench_core.running.budgets.ledger import BudgetLedger
 from aisbench_core.running.ledger import Check, Ledger
+from aisbench_core.running.ledger_schema import SQLITE
 from aisbench_core.running.stores.address import LedgerAddress
 from aisbench_core.settings import HOME
+from aisbench_core.upgrading.ledger_tables import upgrade_ledger
 from tests import records as a
 from tests.stored_schemas import ledger_of
 
@@ -232,6 +234,8 @@ def test_costs_of_runs_that_an_earlier_version_stored_count(tmp_path: Path) -> N
     with sqlite3.connect(file) as con:
         con.executescript(ledger_of(11).read_text("utf-8"))
         con.execute("update runs set currency = 'CNY', price_per_node_hour = 10 where run_id = 'r-2'")
+        con.isolation_level = None
+        upgrade_ledger(con, SQLITE)
     run = Ledger(file).get("r-2")
     budget = Budget(scope=BudgetScope.EVERYBODY, amount=100, currency="CNY")
 

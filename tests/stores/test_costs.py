@@ -9,14 +9,12 @@ import pytest
 import yaml
 
 from aisbench_core.model import Run, RunRecord, RunSpec, RunState
-from aisbench_core.model.columns.money import PRICED
 from aisbench_core.results.record import read_record, write_record
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.records.rows import hashed
 from tests import records as a
 from tests.actors import named
 from tests.series_bench import PROFILE, SPEC, SeriesBench
-from tests.stored_schemas import unpack_file
 
 HERE = BoardQuery("cn-north-9")
 
@@ -176,14 +174,3 @@ def test_a_run_without_a_price_keeps_the_hash_of_a_version_without_prices() -> N
 
     assert hashed(before | {"price_per_node_hour": None, "currency": ""}) == before
     assert hashed(before | priced_now) == before | priced_now
-
-
-def test_runs_of_a_schema_without_prices_keep_their_hashes_and_get_no_price(tmp_path: Path) -> None:
-    warehouse = Warehouse(unpack_file(PRICED - 1, tmp_path / "warehouse.duckdb"))
-
-    damages = warehouse.check([]).damages
-
-    assert damages == ()
-    rows = warehouse.runs(replace(HERE, include_invalid=True)).rows
-    assert len(rows) == 3
-    assert {(row.price_per_node_hour, row.currency, row.cost) for row in rows} == {(None, "", None)}

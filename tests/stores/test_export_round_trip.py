@@ -22,6 +22,7 @@ from aisbench_core.model import Mode, Resolved, ResolvedContent, RunRecord, RunS
 from aisbench_core.results.record import read_record
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import HOME
+from aisbench_core.upgrading.warehouse_tables import upgrade_tables
 from aisbench_core.warehouse import BoardQuery, Export, Warehouse
 from aisbench_core.warehouse.exporting.runs import RUNS
 from tests import records as a
@@ -278,6 +279,7 @@ def test_what_was_imported_before_it_was_stored_what_is_not_known_is_unknown(sto
     with duckdb.connect(tmp_path / "ours" / "warehouse.duckdb") as con:
         con.execute(f"update runs set not_known = {stored}")
         con.execute("update schema_version set version = 19")
+        upgrade_tables(con, "ours")
 
     run = Warehouse(tmp_path / "ours" / "warehouse.duckdb").run("one")
 

@@ -48,8 +48,8 @@ from aisbench_core.warehouse.store.foreign.rules import check_values
             "table runs, run run-0: column workload has 65,537 characters; allowed: at most 65,536",
         ),
         (
-            "insert into remarks values ('run-0', now()::TIMESTAMP, 'me', 'note', repeat('x', 5_000_000))",
-            "table remarks, run run-0: column text has 5,000,000 characters; allowed: at most 4,194,304",
+            "insert into annotations values ('run-0', now()::TIMESTAMP, 'me', 'note', repeat('x', 5_000_000))",
+            "table annotations, run run-0: column text has 5,000,000 characters; allowed: at most 4,194,304",
         ),
         (
             """insert into series

@@ -1,5 +1,6 @@
 """A ledger in PostgreSQL: refusals say what to do and no secret, and whatever breaks, nothing is written twice."""
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -17,7 +18,10 @@ from aisbench_core.model import Event, Level
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_schema import TABLES, VERSION
 from aisbench_core.running.stores.address import LedgerAddress, ledger_address
+from aisbench_core.running.stores.postgres import DIALECT
+from aisbench_core.running.stores.postgres_connection import PostgresConnection, connect
 from aisbench_core.settings import HOME, Settings, load_settings
+from aisbench_core.upgrading.ledger_tables import upgrade_ledger
 from tests import records as a
 from tests.postgres_server import PASSWORD, USER, PostgresServer
 from tests.stored_schemas import fill
@@ -132,21 +136,29 @@ def test_whoever_opens_a_new_ledger_at_the_same_time_finds_it_whole(address: Led
     assert counts == [0] * 8
 
 
-def test_an_earlier_schema_is_brought_up_to_date_with_all_of_its_rows(
+OF_BEFORE = """
+    alter table heartbeats rename to beats; alter table series rename column launch_error to trouble;
+    alter table series rename column launch_error_data to trouble_data;
+    alter table attempts rename column row_index to place; alter table attempts rename column requested_by to asked_by;
+    alter table attempts rename column requested_at to asked_at;
+    alter table runs drop column currency; drop table people; update schema_version set version = 22;
+"""
+
+
+def test_a_ledger_of_a_development_version_is_upgraded_with_all_of_its_rows(
     address: LedgerAddress, postgres: PostgresServer
 ) -> None:
     ledger = Ledger(address)
     fill(ledger)
     before = rows(ledger)
-    postgres.sql(
-        "alter table aisbench_ledger.runs drop column currency; drop table aisbench_ledger.people;"
-        f"update aisbench_ledger.schema_version set version = {VERSION - 1}",
-        database_of(address),
-    )
+    postgres.sql(f"set search_path = aisbench_ledger; {OF_BEFORE}", database_of(address))
+    with pytest.raises(AisbenchError, match="development version"):
+        Ledger(address).count()
 
-    after = rows(Ledger(address))
+    with contextlib.closing(connect(address).session) as session:
+        assert upgrade_ledger(PostgresConnection(session), DIALECT)
 
-    assert after == before
+    assert rows(Ledger(address)) == before
     Ledger(address).note(Event("r-1", a.T0, "console", Level.INFO, "numbers go on"))
     assert ledger.events("r-1")[-1].message == "numbers go on"
 
@@ -159,6 +171,7 @@ HOLDER = """
 import os, sys, time
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.stores.address import ledger_address
+from aisbench_core.upgrading.ledger_tables import upgrade_ledger
 from tests import records as a
 from tests.postgres_server import PASSWORD
 with Ledger(ledger_address(sys.argv[1], lambda: PASSWORD)).transaction() as con:

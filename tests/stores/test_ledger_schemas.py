@@ -1,4 +1,4 @@
-"""Ledgers that every earlier schema left behind are opened without a loss."""
+"""Ledgers that development versions left behind are upgraded without a loss."""
 
 import os
 import sqlite3
@@ -11,12 +11,13 @@ import pytest
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import RunState
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_schema import VERSION, migrate
+from aisbench_core.running.ledger_schema import SQLITE, VERSION
 from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.upgrading.ledger_tables import FORMER_COLUMNS, FORMER_TABLES, upgrade_ledger
 from tests.processes import FORKED
 from tests.stored_schemas import ledger_of
 
-STORED = [version for version in range(1, VERSION + 1) if ledger_of(version).exists()]
+STORED = [version for version in range(1, VERSION) if ledger_of(version).exists()]
 
 Content = dict[str, list[dict[str, Any]]]
 
@@ -45,6 +46,24 @@ def schema(file: Path) -> set[str]:
     return {sql.replace('"', "") for (sql,) in made}
 
 
+def upgrade(file: Path) -> Path:
+    """The same file with the tables of today."""
+    with sqlite3.connect(file, isolation_level=None) as con:
+        con.row_factory = sqlite3.Row
+        upgrade_ledger(con, SQLITE)
+    return file
+
+
+def renamed(content: Content) -> Content:
+    """Rows of before under the names of today."""
+    tables = {former: name for name, former in FORMER_TABLES.items()}
+    columns = {table: {former: name for name, former in renames.items()} for table, renames in FORMER_COLUMNS.items()}
+    return {
+        tables.get(table, table): [{columns.get(table, {}).get(name, name): row[name] for name in row} for row in rows]
+        for table, rows in content.items()
+    }
+
+
 def lost(before: Content, after: Content) -> list[tuple[str, dict[str, Any]]]:
     """Rows of before that are not there with all their cells."""
     return [
@@ -55,16 +74,20 @@ def lost(before: Content, after: Content) -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def test_every_earlier_schema_is_stored() -> None:
-    missing = [version for version in range(1, VERSION) if version not in STORED]
-
-    assert missing == [], "store it with the code that wrote it: python -m tests.stored_schemas"
-
-
-def test_every_row_is_there_after_opening(file: Path) -> None:
+def test_a_development_version_is_refused_with_the_way(file: Path) -> None:
     before = content(file)
 
-    runs = Ledger(file).page()
+    with pytest.raises(AisbenchError, match="is of a development version") as refused:
+        Ledger(file).page()
+
+    assert "`aisbench upgrade`" in str(refused.value.hint)
+    assert content(file) == before
+
+
+def test_every_row_is_there_after_an_upgrade(file: Path) -> None:
+    before = renamed(content(file))
+
+    runs = Ledger(upgrade(file)).page()
 
     after = content(file)
     assert {run.run_id for run in runs} == {"r-1", "r-2", "r-3"}
@@ -75,7 +98,7 @@ def test_every_row_is_there_after_opening(file: Path) -> None:
 
 
 def test_what_it_holds_can_be_asked_and_carried_on(file: Path) -> None:
-    ledger = Ledger(file)
+    ledger = Ledger(upgrade(file))
 
     progress = ledger.progress("r-1")
     beat = ledger.last_beat()
@@ -98,7 +121,7 @@ def test_what_it_holds_can_be_asked_and_carried_on(file: Path) -> None:
 def test_its_tables_and_indexes_are_those_of_a_new_one(file: Path) -> None:
     Ledger(file.with_name("new.sqlite3")).count()
 
-    Ledger(file).count()
+    Ledger(upgrade(file)).count()
 
     assert schema(file) == schema(file.with_name("new.sqlite3"))
 
@@ -115,7 +138,7 @@ def test_whoever_is_killed_on_the_way_leaves_the_old_one_whole(file: Path) -> No
         assert content(file) == before
 
     assert statement > 40, "it was killed that often"
-    assert lost(before, content(file)) == []
+    assert lost(renamed(before), content(file)) == []
     assert Ledger(file).count() == 3
 
 
@@ -135,7 +158,7 @@ class Dying:
 def migrate_and_die(file: Path, statement: int) -> None:
     """Upgrade a ledger up to a statement."""
     with sqlite3.connect(file, isolation_level=None) as con:
-        migrate(cast("sqlite3.Connection", Dying(con, statement)))
+        upgrade_ledger(cast("sqlite3.Connection", Dying(con, statement)), SQLITE)
 
 
 def test_tables_of_another_program_stay(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from aisbench_core.results.record import read_record, write_record
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.reading import reader
 from tests import records as a
-from tests.stored_schemas import unpack_file
 
 BROKEN = RunAttempt(
     *(1, a.T0, a.T0 + timedelta(minutes=5), JobFault.NODE, "HBM error", "worker-1", "job_reschedule"),
@@ -81,13 +80,3 @@ def test_the_hash_of_a_record_is_what_it_was(record: RunRecord, tmp_path: Path) 
             hashes += cur.execute("select record_sha256 from runs").fetchall()
 
     assert len(set(hashes)) == 1
-
-
-def test_a_warehouse_of_before_gets_the_table(record: RunRecord, tmp_path: Path) -> None:
-    warehouse = Warehouse(unpack_file(12, tmp_path / "warehouse.duckdb"))
-    warehouse.record(record)
-
-    with warehouse.cursor() as cur:
-        found = cur.execute("select run_id, count(*) from attempts group by run_id").fetchall()
-
-    assert found == [("r-1", 2)]

@@ -10,7 +10,6 @@ from aisbench_core.model import CardSample, RunRecord
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.reading import reader
 from tests import records as a
-from tests.stored_schemas import unpack_file
 
 SAMPLES = (CardSample(a.T0, 1, 7, "power", 93.6), CardSample(a.T0, 1, 7, "temperature", 40.0))
 
@@ -40,13 +39,3 @@ def test_the_hash_of_a_record_does_not_depend_on_them(record: RunRecord, tmp_pat
             hashes += cur.execute("select record_sha256 from runs").fetchall()
 
     assert len(set(hashes)) == 1
-
-
-def test_a_warehouse_of_before_gets_the_table(record: RunRecord, tmp_path: Path) -> None:
-    warehouse = Warehouse(unpack_file(13, tmp_path / "warehouse.duckdb"))
-    warehouse.record(record)
-
-    with warehouse.cursor() as cur:
-        found = cur.execute("select run_id, count(*) from card_samples group by run_id").fetchall()
-
-    assert found == [("r-1", 2)]

@@ -428,10 +428,10 @@ def keep_log(file: Path, kept: "multiprocessing.synchronize.Event", done: "multi
 def test_a_writer_waits_for_a_log_that_somebody_who_leaves_still_holds(file: Path) -> None:
     kept, done, store = FORKED.Event(), FORKED.Event(), FileStore(file)
     tries: list[int] = []
-    store.write(lambda cur: cur.execute("insert into standings_due values (1)"))
+    store.write(lambda cur: cur.execute("insert into group_statistics_due values (1)"))
 
     def change(cur: duckdb.DuckDBPyConnection) -> None:
-        cur.execute("insert into standings_due values (2)")
+        cur.execute("insert into group_statistics_due values (2)")
         tries.append(2)
         if len(tries) == 3:
             done.set()
@@ -440,10 +440,10 @@ def test_a_writer_waits_for_a_log_that_somebody_who_leaves_still_holds(file: Pat
     process.start()
     assert kept.wait(60)
     with pytest.raises(WarehouseBusy, match=f"in use by process {process.pid}"):
-        FileStore(file, patience_s=0).write(lambda cur: cur.execute("insert into standings_due values (3)"))
+        FileStore(file, patience_s=0).write(lambda cur: cur.execute("insert into group_statistics_due values (3)"))
     store.write(change)
     process.join(60)
 
     with store.cursor() as cur:
-        assert cur.execute("from standings_due order by all").fetchall() == [(1,), (2,)]
+        assert cur.execute("from group_statistics_due order by all").fetchall() == [(1,), (2,)]
     assert len(tries) >= 3

@@ -6,25 +6,7 @@ from pathlib import Path
 
 from aisbench_core.model import stated_of
 from aisbench_core.warehouse import BoardQuery, Export, Warehouse
-from aisbench_core.warehouse.store.schema import RUNS
 from tests import records as a
-from tests.stored_schemas import unpack_file
-
-
-def test_what_was_not_known_then_is_empty_until_the_run_is_recorded_again(tmp_path: Path) -> None:
-    warehouse = Warehouse(unpack_file(1, tmp_path / "warehouse.duckdb"))
-    with warehouse.cursor() as cur:
-        before = cur.execute("select system, system_fields, tester from runs").fetchall()
-
-    warehouse.record(a.record("cluster", node_count=2))
-
-    with warehouse.cursor() as cur:
-        after = cur.execute(
-            "select run_id, system_fields, system->>'$.number_of_nodes' from runs order by 1"
-        ).fetchall()
-    assert before == [(None, None, None)] * 3
-    assert after == [("cluster", 6, "2"), ("failed", None, None), ("single", None, None)]
-    assert "system" in RUNS
 
 
 def test_a_description_is_part_of_the_row_and_of_the_csv(tmp_path: Path) -> None:

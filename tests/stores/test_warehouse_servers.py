@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from aisbench_core.model import Mode, RunRecord, ServerResult
+from aisbench_core.upgrading.warehouse_tables import upgrade_tables
 from aisbench_core.warehouse import Comparability, Warehouse
-from aisbench_core.warehouse.store.migrations import migrate
 from aisbench_core.warehouse.values import BoardQuery
 from tests import records as a
 from tests.stored_schemas import unpack_file
@@ -100,7 +100,7 @@ def test_warehouses_of_before_get_the_sums_of_their_cards(tmp_path: Path) -> Non
         con.execute("insert into rank_results values ('a', 0, 0, 1.5), ('a', 0, 1, 2.0), ('a', 1, 0, 1.0)")
         con.execute("insert into rank_results values ('b', 0, 0, 1.5), ('b', 0, 1, 2.0)")
 
-        migrate(con, tmp_path / "old.duckdb")
+        upgrade_tables(con, tmp_path / "old.duckdb")
 
         found = con.execute("select * from server_results order by server").fetchall()
     assert found == [("a", 0, 3.5, None), ("a", 1, None, None)]

@@ -30,7 +30,7 @@ def counted_anew(warehouse: Warehouse) -> list[tuple[object, ...]]:
 
 def due(warehouse: Warehouse) -> int:
     with warehouse.cursor() as cur:
-        return int(cur.execute("select count(distinct group_id) from standings_due").fetchall()[0][0])
+        return int(cur.execute("select count(distinct group_id) from group_statistics_due").fetchall()[0][0])
 
 
 @pytest.fixture
@@ -146,9 +146,9 @@ def test_a_standing_that_is_not_what_its_runs_say_is_found_and_mended(warehouse:
     warehouse.record_many([a.record(f"run-{number}", flavor=f"kat{number % 3}") for number in range(6)])
     sound = warehouse.check([]).damages
     with warehouse.cursor() as cur:
-        cur.execute("update standings set throughput = throughput * 1.01, runs = 7 where flavor = 'kat0'")
-        cur.execute("update standings set mean = mean * (1 + 1e-14) where flavor = 'kat1'")
-        cur.execute("delete from standings where flavor = 'kat2'")
+        cur.execute("update group_statistics set throughput = throughput * 1.01, runs = 7 where flavor = 'kat0'")
+        cur.execute("update group_statistics set mean = mean * (1 + 1e-14) where flavor = 'kat1'")
+        cur.execute("delete from group_statistics where flavor = 'kat2'")
 
     found = warehouse.check([]).damages
     mended = warehouse.check([], mend=True).damages

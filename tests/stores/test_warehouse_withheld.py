@@ -122,7 +122,7 @@ def test_a_target_that_only_the_ruleset_states_is_missed_as_one_of_the_workload(
     warehouse.record_many(a.records(GOOD, "useless", facts=stateless, accuracy=0.1))
     with warehouse.cursor() as cur:
         cur.execute("update results set warned_checks = 'V06', checks = replace(checks::VARCHAR, ?, ?)", OK_AND_WARN)
-        cur.execute("insert into standings_due select distinct group_id from runs")
+        cur.execute("insert into group_statistics_due select distinct group_id from runs")
 
     [row] = warehouse.leaderboard(BOARD).rows
     run = warehouse.run("useless-0")

@@ -20,7 +20,7 @@ from aisbench_core.model import RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
-from aisbench_core.warehouse.store.migrations import migrate
+from aisbench_core.warehouse.store.migrations import RELEASED, migrate
 from aisbench_core.warehouse.store.reading import reader
 from pages._ui.leaderboard.rows import median_cells
 from pages._ui.shell.words import Language, set_language
@@ -103,7 +103,7 @@ def _documents() -> list[str]:
 
 
 def _migrated(file: Path) -> list[str]:
-    with duckdb.connect(unpack_file(11, file)) as con:
+    with duckdb.connect(unpack_file(RELEASED, file)) as con:
         migrate(con, file)
         asked = "select column_name from duckdb_columns() where table_name = 'results' and column_name like 'cpu%'"
         return [name for (name,) in con.execute(asked).fetchall()]

@@ -26,6 +26,7 @@ SQL = re.compile(
 )
 SQL_PLACES = (
     "aisbench_core/running/ledger.py",
+    "aisbench_core/upgrading",
     "aisbench_core/running/following/beats.py",
     "aisbench_core/running/budgets",
     "aisbench_core/running/ledger_file.py",

@@ -36,7 +36,7 @@ FOLDER = Message("works on the files of the machine where it is typed")
 
 LOCAL: Mapping[str, Message] = {
     **dict.fromkeys(("serve", "api serve", "tensorboard", "mindinsight"), PROCESS),
-    **dict.fromkeys(("backup", "restore", "warehouse move", "ledger copy", "run-folders publish"), FOLDER),
+    **dict.fromkeys(("backup", "restore", "upgrade", "warehouse move", "ledger copy", "run-folders publish"), FOLDER),
     "mlflow export": Message("signs in to MLflow with the keys of the machine where it is typed"),
     "follow": Message("follows the runs of the machine where it is typed"),
     "doctor": Message("examines the machine where it is typed"),

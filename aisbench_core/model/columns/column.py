@@ -59,7 +59,7 @@ class Compared(StrEnum):
 
 RUNS, RESULTS = "runs", "results"
 
-# The schema of the first release; warehouses of a smaller one are of development versions.
+# The schema of the first columns: what came later is after them in views, and in hashes only with a value.
 BASELINE = 12
 
 # The unit of what is measured in the workload's own unit: the name of the column that holds it.

@@ -40,12 +40,12 @@ _WAITING = (
     "select sum(expected_cost) as reserved from attempts where run_id = '' and cancelled = 0 and currency = ?"
     " and series_id in (select series_id from series where held = '') and "
 )
-_REQUESTED = {scope: whose.replace("created_by", "asked_by") for scope, whose in _OF.items()}
+_REQUESTED = {scope: whose.replace("created_by", "requested_by") for scope, whose in _OF.items()}
 
 _NAMES = {
     BudgetScope.PERSON: "select distinct created_by as name from runs"
     " where currency <> '' and created_at >= ? and created_at < ?"
-    " union select asked_by from attempts where run_id = '' and cancelled = 0",
+    " union select requested_by from attempts where run_id = '' and cancelled = 0",
     BudgetScope.TEAM: "select distinct team as name from team_members",
     BudgetScope.SERIES: "select distinct series_id as name from runs"
     " where series_id <> '' and currency <> '' and state not in ('completed', 'failed', 'stopped')"

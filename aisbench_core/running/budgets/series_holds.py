@@ -86,7 +86,7 @@ def cell_check(limits: LaunchLimits, cost: ExpectedCost, approval_days: int) -> 
 def _requesters(con: LedgerConnection, series_id: str) -> set[str]:
     query = (
         "select created_by as name from series where series_id = ?"
-        " union select asked_by from attempts where series_id = ? and run_id = '' and cancelled = 0"
+        " union select requested_by from attempts where series_id = ? and run_id = '' and cancelled = 0"
     )
     return {row["name"] for row in con.execute(query, [series_id, series_id])}
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from aisbench_core.model import Clock
-from aisbench_core.running.ledger_schema import migrate
+from aisbench_core.running.ledger_schema import prepare_tables
 from aisbench_core.running.stores.address import LedgerAddress
 from aisbench_core.running.stores.clock import DatabaseClock
 from aisbench_core.running.stores.postgres_connection import PostgresConnection, connect, psycopg, refusals
@@ -86,7 +86,7 @@ class LedgerDatabase:
                 waiting = self._idle.pop() if self._idle else None
             con = waiting or connect(self._address)
             try:
-                migrate(con, DIALECT)  # another console may have upgraded it since
+                prepare_tables(con, DIALECT)
             except BaseException as error:
                 con.session.close()
                 if waiting and isinstance(error, psycopg.OperationalError):

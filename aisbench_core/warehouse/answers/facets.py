@@ -23,7 +23,7 @@ _FACETS = f"""
 # Few runs have tags: reading the ids of those from the annotations spares parsing the JSON of all others.
 _TAGS = f"""
     select distinct unnest(from_json(tags, '["VARCHAR"]')) as tag
-    from runs where {KIND} and run_id in (select run_id from remarks where kind = 'tag') order by tag
+    from runs where {KIND} and run_id in (select run_id from annotations where kind = 'tag') order by tag
 """
 
 

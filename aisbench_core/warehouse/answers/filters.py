@@ -38,7 +38,7 @@ TEXT_AND_TAGS = f"""
 """
 
 # Groups are few: filtering them first leaves one integer to compare for each run.
-CHOSEN = f"group_id in (select group_id from standings where {CHOSEN_GROUPS}) and {TEXT_AND_TAGS}"
+CHOSEN = f"group_id in (select group_id from group_statistics where {CHOSEN_GROUPS}) and {TEXT_AND_TAGS}"
 
 # On top of CHOSEN: runs that count, runs of exactly this validity, or all.
 OF_VALIDITY = f"(case when $validity = '' then $include_invalid or {COUNTED} else validity = $validity end)"

@@ -3,7 +3,7 @@
 One SELECT computes a group's statistics from its runs. A writer that changes runs notes which groups are due; a reader
 takes the stored statistics of all other groups and computes those that are due, so an answer never depends on what is
 stored. From time to time a writer settles: computes what is due, and stores it. A group has a row from its first run
-on, whose keys are right while its numbers are due. The tables are called `standings` and `standings_due`.
+on, whose keys are right while its numbers are due.
 """
 
 import hashlib
@@ -110,7 +110,7 @@ _SINGLE_RUNS = {
 }
 
 # DuckDB expects a bare list of integers to match far more rows, and then reads the id of every run first.
-OF_GROUPS = "group_id in (select group_id from standings where list_contains($groups::BIGINT[], group_id))"
+OF_GROUPS = "group_id in (select group_id from group_statistics where list_contains($groups::BIGINT[], group_id))"
 
 COLUMNS = ("group_id", *_NUMBERS, *_SINGLE_RUNS)
 
@@ -133,20 +133,20 @@ def statistics(condition: str, within: str = "", more: str = "") -> str:
 
 
 _DUE = f"""select {", ".join(COLUMNS)}
-    from ({statistics("runs.group_id in (select group_id from standings_due)")})"""
+    from ({statistics("runs.group_id in (select group_id from group_statistics_due)")})"""
 
-_SETTLED = "group_id not in (select group_id from standings_due)"
+_SETTLED = "group_id not in (select group_id from group_statistics_due)"
 
 # The statistics of all groups, whatever is due.
 CURRENT = f"""(
-    select {", ".join(COLUMNS)} from standings where {_SETTLED}
+    select {", ".join(COLUMNS)} from group_statistics where {_SETTLED}
     union all {_DUE})"""
 
 
 def current(cur: DuckDBPyConnection) -> str:
     """CURRENT as SQL; while nothing is due the bare table, which is planned in 0.2 ms instead of 4."""
-    due = cur.execute("select 1 from standings_due limit 1").fetchall()
-    return CURRENT if due else "standings"
+    due = cur.execute("select 1 from group_statistics_due limit 1").fetchall()
+    return CURRENT if due else "group_statistics"
 
 
 _FLOATS = (
@@ -169,7 +169,7 @@ _DIFFERENCES = f"""
             nullif(coalesce(now.framework_version, stored.framework_version), ''),
             nullif(coalesce(now.flavor, stored.flavor), '')) as title,
         concat_ws(', ', {", ".join(_DIFFERS)}) as differing
-    from (select * from standings where {_SETTLED}) stored full join (
+    from (select * from group_statistics where {_SETTLED}) stored full join (
         select * from ({statistics(f"runs.{_SETTLED}")})) now using (group_id)
     where differing <> '' order by title
 """
@@ -182,10 +182,12 @@ def differences(cur: DuckDBPyConnection) -> list[tuple[str, str]]:
 
 def recount(cur: DuckDBPyConnection) -> None:
     """Compute the statistics of every group from its runs."""
-    cur.execute("delete from standings")
-    cur.execute(f"insert into standings ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from ({statistics('true')})")
+    cur.execute("delete from group_statistics")
+    cur.execute(
+        f"insert into group_statistics ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from ({statistics('true')})"
+    )
     spending.recount(cur)
-    cur.execute("delete from standings_due")
+    cur.execute("delete from group_statistics_due")
 
 
 def regroup(cur: DuckDBPyConnection) -> None:
@@ -215,7 +217,7 @@ def _text(value: object) -> str:
 def mark_due_by_id(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
     """Note that the groups of these stored runs are due."""
     condition, parameters = among("run_id", run_ids)
-    cur.execute(f"insert into standings_due select distinct group_id from runs where {condition}", parameters)
+    cur.execute(f"insert into group_statistics_due select distinct group_id from runs where {condition}", parameters)
 
 
 def mark_due(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
@@ -223,9 +225,9 @@ def mark_due(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> N
     groups = {run["group_id"]: run for run in runs}
     if not groups:  # all that were to be copied have been forgotten meanwhile
         return
-    cur.execute("insert into standings_due select unnest(?::BIGINT[])", [list(groups)])
+    cur.execute("insert into group_statistics_due select unnest(?::BIGINT[])", [list(groups)])
     condition, parameters = among("group_id", [*groups])
-    for (group,) in cur.execute(f"select group_id from standings where {condition}", parameters).fetchall():
+    for (group,) in cur.execute(f"select group_id from group_statistics where {condition}", parameters).fetchall():
         del groups[group]
     if groups:
         add_groups(cur, [*groups.values()])
@@ -235,12 +237,12 @@ def add_groups(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) ->
     """Add a row, with its keys only, for the group of each of these runs."""
     columns = [[run[name] for run in runs] for name in KEY_COLUMNS]
     values = ", ".join(f"unnest(?::{RUNS[name]}[])" for name in KEY_COLUMNS)
-    cur.execute(f"insert into standings ({', '.join(KEY_COLUMNS)}) select {values}", columns)
+    cur.execute(f"insert into group_statistics ({', '.join(KEY_COLUMNS)}) select {values}", columns)
 
 
 def settle_if_too_many(cur: DuckDBPyConnection) -> None:
     """Settle when so many groups are due that reading becomes slow."""
-    if is_too_many({group for (group,) in cur.execute("select group_id from standings_due").fetchall()}):
+    if is_too_many({group for (group,) in cur.execute("select group_id from group_statistics_due").fetchall()}):
         settle(cur)
 
 
@@ -256,10 +258,10 @@ def is_turn(run_id: str) -> bool:
 
 def settle(cur: DuckDBPyConnection) -> None:
     """Compute the statistics of the groups that are due, and store them."""
-    cur.execute("delete from standings where group_id in (select group_id from standings_due)")
-    cur.execute(f"insert into standings ({', '.join(COLUMNS)}) {_DUE}")
+    cur.execute("delete from group_statistics where group_id in (select group_id from group_statistics_due)")
+    cur.execute(f"insert into group_statistics ({', '.join(COLUMNS)}) {_DUE}")
     spending.settle(cur)
-    cur.execute("delete from standings_due")
+    cur.execute("delete from group_statistics_due")
 
 
 # --- runs that failed early ---------------------------------------------------------------------------
@@ -311,7 +313,7 @@ def groups_of_row(cur: DuckDBPyConnection, group: int) -> Sequence[int]:
         f"""
         with alike as (
             from {current(cur)} where (region, rehearsal, fingerprint) in (
-                select (region, rehearsal, fingerprint) from standings where group_id = $group)),
+                select (region, rehearsal, fingerprint) from group_statistics where group_id = $group)),
         homes as ({homes_of("alike")})
         select group_id, home_id from homes
         where group_id = $group or home_id = $group or home_id in (select home_id from homes where group_id = $group)

@@ -92,7 +92,7 @@ _METRICS = {
 
 _OF_TREND = " and ".join(f"{name} = ${name}" for name in _KEYS)
 
-_ALL = f"runs where group_id in (select group_id from standings where {_OF_TREND})"
+_ALL = f"runs where group_id in (select group_id from group_statistics where {_OF_TREND})"
 
 # Sorting needs two columns; all others are read of the runs that are returned.
 _NEWEST = f"select rowid, {AT} as moment from {_ALL} order by moment desc limit $most"

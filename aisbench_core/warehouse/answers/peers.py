@@ -116,7 +116,7 @@ _USUAL = f"""
     from runs join results using (run_id)
     where {COUNTED} and throughput_cluster is not null and run_id <> $run_id and created_at < $before
         and group_id in (
-            select group_id from standings
+            select group_id from group_statistics
             where origin = 'launched' and {" and ".join(f"{name} = ${name}" for name in _EQUAL)})
 """  # a condition of ours
 

@@ -72,7 +72,7 @@ _CURVES = f"""
         coalesce(var_samp(ln(throughput_cluster)), 0) * (count(*) - 1) as log_squares,
         min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {MAX_DOTS}) as dots
     from runs join results using (run_id)
-    where group_id in (select group_id from standings where mode = 'cluster'
+    where group_id in (select group_id from group_statistics where mode = 'cluster'
         and {" and ".join(f"{name} = ${name}" for name in _CONFIGURATION)}{{more}})
     group by all
     order by {", ".join(_SYSTEM)}, node_count, why
@@ -91,7 +91,7 @@ _CONFIGURATIONS = f"""
         sum(valid)::BIGINT as runs, max(on_curve) as node_counts, max(newest_at) as latest_at,
         count(*) over () as total
     from (select *, count(*) filter ({_IS_KNOWN} and runs > missed) over (partition by {LINE}) as on_curve
-        from {{standings}} where valid > 0 and {_HAS_SIZE})
+        from {{group_statistics}} where valid > 0 and {_HAS_SIZE})
     group by {_KEY}
     order by origin = 'launched' desc, node_counts desc, latest_at desc, fingerprint limit $limit offset $offset
 """
@@ -102,7 +102,7 @@ def configurations(cur: DuckDBPyConnection, query: BoardQuery) -> ConfigurationP
 
     They are those of its longest curve: four sizes of different hardware are no curve."""
     chosen = parameters(cur, query)
-    statement = _CONFIGURATIONS.format(standings=statistics_of(cur, query))
+    statement = _CONFIGURATIONS.format(group_statistics=statistics_of(cur, query))
     rows = cur.execute(statement, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
     total = rows[0][-1] if rows else 0
     return ConfigurationPage(tuple(map(_configuration_row, rows)), total, rehearsal=bool(chosen["rehearsal"]))

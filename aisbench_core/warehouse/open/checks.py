@@ -23,7 +23,7 @@ RELATIONS = frozenset(
     {
         *(view.name for view in VIEWS),
         *TABLES,
-        *("baselines", "saved_views", "series", "snapshot", "spending", "standings", "standings_due"),
+        *("baselines", "saved_views", "series", "snapshot", "spending", "group_statistics", "group_statistics_due"),
     }
 )
 

@@ -1,4 +1,4 @@
-"""Names, tags and notes of runs: each change is a row of `remarks`; the columns `tags` and `note` follow from them."""
+"""Names, tags and notes of runs: each change is a row of `annotations`; the columns `tags` and `note` follow."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class StoredAnnotations:
 def select(cur: DuckDBPyConnection, run_ids: Sequence[str] | None = None) -> dict[str, Annotations]:
     """Annotations by run (None: of all runs); runs without any are left out."""
     condition, parameters = ("true", []) if run_ids is None else among("run_id", run_ids)
-    cur.execute(f"select run_id, at_utc, who, kind, text from remarks where {condition}", parameters)
+    cur.execute(f"select run_id, at_utc, who, kind, text from annotations where {condition}", parameters)
     changes: defaultdict[str, list[AnnotationChange]] = defaultdict(list)
     for run_id, at, who, kind, text in cur.fetchall():
         changes[run_id].append(AnnotationChange(aware(at), who, AnnotationKind(kind), text))
@@ -94,8 +94,8 @@ def check_not_stale(before: Annotations, new: Iterable[AnnotationChange], since:
 
 def _replace(cur: DuckDBPyConnection, run_id: str, annotations: Annotations) -> None:
     before = select(cur, [run_id]).get(run_id, NO_ANNOTATIONS)
-    cur.execute("delete from remarks where run_id = ?", [run_id])
-    insert(cur, "remarks", annotation_rows(run_id, annotations))
+    cur.execute("delete from annotations where run_id = ?", [run_id])
+    insert(cur, "annotations", annotation_rows(run_id, annotations))
     stored = cur.execute("select note from runs where run_id = ?", [run_id]).fetchall()
     for (text,) in stored:
         note = whole_note(annotations.note, imported_note(text or "", before.note))

@@ -22,7 +22,7 @@ from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator
 
 _LISTED = f"""
     select imported_at, count(*), min(source), max(source), list_sort(list_distinct(list(region))),
-        count(*) filter (where run_id in (select run_id from remarks)), count(*) over ()
+        count(*) filter (where run_id in (select run_id from annotations)), count(*) over ()
     from runs where origin = 'imported' and imported_at is not null and starts_with(strftime(imported_at, '{ID}'), ?)
     group by imported_at order by imported_at desc limit ? offset ?
 """
@@ -94,7 +94,7 @@ class Imports:
         def work(cur: DuckDBPyConnection) -> int:
             run_ids = _ids(cur, at)
             if run_ids:
-                delete(cur, run_ids, keep=("remarks",) if keep_remarks else ())
+                delete(cur, run_ids, keep=("annotations",) if keep_remarks else ())
                 baselines.without(cur, run_ids)
                 settle(cur)
             return len(run_ids)

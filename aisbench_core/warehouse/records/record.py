@@ -6,7 +6,7 @@ from itertools import islice
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model import RunRecord
+from aisbench_core.model import RunRecord, columns
 from aisbench_core.warehouse.answers.group_statistics import mark_due, mark_due_by_id, settle
 from aisbench_core.warehouse.records.annotations import with_stored
 from aisbench_core.warehouse.records.rows import Rows, rows_of
@@ -50,6 +50,34 @@ def holds(cur: DuckDBPyConnection, record: RunRecord, evaluator: Evaluator) -> b
     return bool(found[0] == sha256_of_rows(rows_of(record, evaluator))) if found else None
 
 
+_LAUNCHED = (
+    "run_id",
+    "job_id",
+    "workload",
+    "node_count",
+    "cards_per_node",
+    "mode",
+    "state",
+    "created_at",
+    "created_by",
+)
+_MEASURED = tuple(key.stored_name for key in columns.KEYS)
+
+
+def agrees(cur: DuckDBPyConnection, record: RunRecord, evaluator: Evaluator) -> bool:
+    """Whether what is stored of a run was launched and measured as in this record, as far as both know it."""
+    rows, run_id = rows_of(record, evaluator), record.run.run_id
+    for table, names in (("runs", _LAUNCHED), ("results", _MEASURED)):
+        stored = cur.execute(f"select {', '.join(names)} from {table} where run_id = ?", [run_id]).fetchone()
+        [cells] = (dict(zip(TABLES[table], row, strict=True)) for row in rows[table])
+        if not stored or any(
+            None not in (old, cells[name]) and old != cells[name] for name, old in zip(names, stored, strict=True)
+        ):
+            return False
+    cards = cur.execute("from rank_results where run_id = ?", [run_id]).fetchall()
+    return sorted(map(tuple, rows["rank_results"])) == sorted(cards)
+
+
 def sha256_of_rows(rows: Rows) -> object:
     """The hash in the rows of one record."""
     return rows["runs"][0][list(RUNS).index("record_sha256")]
@@ -65,7 +93,7 @@ def rebuild(store: Store, records: Iterable[RunRecord], evaluator: Evaluator, ke
 
     def remove_others(cur: DuckDBPyConnection) -> None:
         others = "run_id not in (select unnest(?::VARCHAR[]))"
-        cur.execute(f"insert into standings_due select distinct group_id from runs where {others}", [remaining])
+        cur.execute(f"insert into group_statistics_due select distinct group_id from runs where {others}", [remaining])
         for table in TABLES:
             cur.execute(f"delete from {table} where {others}", [remaining])
 
@@ -115,7 +143,7 @@ def _rows(records: Sequence[RunRecord], evaluator: Evaluator) -> Rows:
 def clear(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
     """Remove what is stored of these runs."""
     condition, parameters = among("run_id", run_ids)
-    query = f"select 1 from runs where {condition} union all select 1 from remarks where {condition} limit 1"
+    query = f"select 1 from runs where {condition} union all select 1 from annotations where {condition} limit 1"
     if cur.execute(query, parameters * 2).fetchall():  # usually nothing: deleting from seven tables would take longer
         delete(cur, run_ids)
 

@@ -20,11 +20,12 @@ from aisbench_core.warehouse.store.schema import RUNS, TABLES, insert, parsed
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
 _RECORDED = "select 1 from runs where run_id = ?"
-_ANNOTATED = "select 1 from remarks where run_id = ?"
+_ANNOTATED = "select 1 from annotations where run_id = ?"
 
 _STATE = """
-    select 'begun', group_id from standings where group_id = ? union all select 'due', group_id from standings_due
-    union all select 'annotated', 0 from (select 1 from remarks limit 1)"""
+    select 'begun', group_id from group_statistics where group_id = ?
+    union all select 'due', group_id from group_statistics_due
+    union all select 'annotated', 0 from (select 1 from annotations limit 1)"""
 
 
 @dataclass(slots=True)
@@ -71,11 +72,11 @@ class Recorder:
         for table in TABLES:
             insert(cur, table, rows[table])
         if not is_due:
-            cur.execute(parsed(cur, "insert into standings_due values (?)"), [group_id])
+            cur.execute(parsed(cur, "insert into group_statistics_due values (?)"), [group_id])
         if group_id not in state.begun:
             add_groups(cur, [run])
             state.begun.add(group_id)
-        state.annotated = state.annotated or bool(rows["remarks"])
+        state.annotated = state.annotated or bool(rows["annotations"])
         if settles:
             settle(cur)
             state.due.clear()

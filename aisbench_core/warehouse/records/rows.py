@@ -98,7 +98,7 @@ def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
             [run_id, utc(event.at), event.source, event.level.value, str(event.message), str(event.actor)]
             for event in record.events
         ],
-        "remarks": annotation_rows(run_id, record.remarks),
+        "annotations": annotation_rows(run_id, record.remarks),
         "attempts": [_attempt_row(run_id, attempt) for attempt in record.attempts],
         "card_samples": [
             [run_id, utc(sample.at), sample.node, sample.card, sample.name, sample.value]

@@ -12,8 +12,8 @@ from aisbench_core.model.columns import NODE_HOURS
 from aisbench_core.warehouse.spending.costs import COST
 from aisbench_core.warehouse.store.schema import SPENDING
 
-_SETTLED = "group_id not in (select group_id from standings_due)"
-_DUE = "group_id in (select group_id from standings_due)"
+_SETTLED = "group_id not in (select group_id from group_statistics_due)"
+_DUE = "group_id in (select group_id from group_statistics_due)"
 
 
 _COUNTED = f"origin = 'launched' and not rehearsal and ({NODE_HOURS}) is not null"
@@ -43,7 +43,7 @@ def settle(cur: DuckDBPyConnection) -> None:
 
 def current(cur: DuckDBPyConnection) -> str:
     """The table as SQL, whatever is due."""
-    due = cur.execute("select 1 from standings_due limit 1").fetchall()
+    due = cur.execute("select 1 from group_statistics_due limit 1").fetchall()
     return f"(select * from spending where {_SETTLED} union all {_summed(_DUE)})" if due else "spending"
 
 

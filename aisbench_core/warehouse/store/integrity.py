@@ -41,8 +41,8 @@ from aisbench_core.warehouse.validity.deciding_rulesets import foreign_rulesets
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks
 from aisbench_core.warehouse.values import CheckLevel, Validity
 
-# Tables whose rows per run are compared with the folder: runs has one, and remarks may be made on other machines.
-_COUNTED = tuple(table for table in TABLES if table not in ("runs", "remarks"))
+# Tables whose rows per run are compared with the folder: runs has one, and annotations may be made on other machines.
+_COUNTED = tuple(table for table in TABLES if table not in ("runs", "annotations"))
 
 REBUILD = Message("run `aisbench warehouse rebuild`")
 VALIDATE = Message("run `aisbench validate --store`")
@@ -149,7 +149,7 @@ def _contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
     for table, sentence, query in _MISCOUNTS:
         for run_id, count in cur.execute(query).fetchall():
             yield Damage(f"{table}, run {run_id}", sentence(count), REBUILD)
-    for table in (name for name in TABLES if name != "remarks"):  # they may wait for a run that is imported again
+    for table in (name for name in TABLES if name != "annotations"):  # they may wait for a run that is imported again
         query = f"select distinct run_id from {table} where run_id not in (select run_id from runs)"
         for (run_id,) in cur.execute(query).fetchall():
             yield Damage(f"{table}, run {run_id}", Message("has rows, but there is no such run"), REBUILD)
@@ -158,7 +158,7 @@ def _contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
         yield Damage(where, problem, Message("run `aisbench warehouse check --mend`"))
     for group, columns in group_statistics.differences(cur):
         problem = Message("the group's statistics do not follow from its runs: {columns}", columns=columns)
-        yield Damage(f"standings, {group}", problem, Message("run `aisbench warehouse check --mend`"))
+        yield Damage(f"group_statistics, {group}", problem, Message("run `aisbench warehouse check --mend`"))
 
 
 def _hashes_and_counts(cur: duckdb.DuckDBPyConnection) -> dict[str, tuple[object, ...]]:
@@ -201,7 +201,7 @@ def _differing(store: Store, run_id: str, rows: Rows) -> Iterator[str]:
     """Columns of a run's row, and tables of several rows, that are not as in its folder."""
     with store.cursor() as cur:
         for table, columns in TABLES.items():
-            if table == "remarks":
+            if table == "annotations":
                 continue
             query = f"select {', '.join(columns)} from {table} where run_id = ?"
             stored, expected = cur.execute(query, [run_id]).fetchall(), [tuple(row) for row in rows[table]]

@@ -284,12 +284,20 @@ def _cursor(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnec
     cur.close()
 
 
-def _start(location: TeamLocation, deadline: float) -> duckdb.DuckDBPyConnection:
+Change = Callable[[duckdb.DuckDBPyConnection, TeamLocation], object]
+
+
+def upgrade_lake(location: TeamLocation, patience_s: float, change: Change) -> None:
+    """Carry out `change` when it is our turn, where the tables may be those of a development version."""
+    close_engine(_start(location, time.monotonic() + patience_s, change), DATABASES)
+
+
+def _start(location: TeamLocation, deadline: float, change: Change = migrate) -> duckdb.DuckDBPyConnection:
     access = location.access()
     engine = start_lake_engine(CONFIG | {"temp_directory": spill_folder()})
     try:
         set_secrets(engine, access)
-        _attach(engine, location, access, deadline)
+        _attach(engine, location, access, deadline, change)
     except UNUSABLE as error:
         abandon(engine)
         raise lake_refusals.refusal(location, error, access.secrets) from error
@@ -301,7 +309,9 @@ def _start(location: TeamLocation, deadline: float) -> duckdb.DuckDBPyConnection
     return engine
 
 
-def _attach(engine: duckdb.DuckDBPyConnection, location: TeamLocation, access: Access, deadline: float) -> None:
+def _attach(
+    engine: duckdb.DuckDBPyConnection, location: TeamLocation, access: Access, deadline: float, change: Change
+) -> None:
     secret = ", secret catalog" if access.password else ""
     engine.execute(f"attach {sql_text(location.connection)} as {_CATALOG} (type postgres{secret})")
     [(exists, has_others)] = engine.execute(f"from postgres_query('{_CATALOG}', {sql_text(_STATE)})").fetchall()
@@ -314,7 +324,7 @@ def _attach(engine: duckdb.DuckDBPyConnection, location: TeamLocation, access: A
         attach_lake(engine, location, access)
         with _cursor(engine) as cur:
             cur.execute(f"use {NAME}")
-            outdated = is_outdated(cur, location)
+            outdated = change is not migrate or is_outdated(cur, location)
         # Old schemas are left where a process was killed between the migration and the flush below.
         [(old,)] = engine.execute(f"from postgres_query('{_CATALOG}', {sql_text(_OLD_SCHEMAS)})").fetchall()
         if not outdated and not old:
@@ -325,7 +335,7 @@ def _attach(engine: duckdb.DuckDBPyConnection, location: TeamLocation, access: A
         attach_lake(engine, location, access)
         with _cursor(engine) as cur:
             cur.execute(f"use {NAME}")
-            migrate(cur, location)
+            change(cur, location)
             if exists:
                 # Moves rows of old schemas from PostgreSQL into files while nobody reads them. Otherwise the next
                 # compaction does, and then every process that has read the old schema ends at once: DuckLake looks for

@@ -53,7 +53,7 @@ _MISSING = f"""
 _LAUNCHED = "select run_id from runs where origin = 'launched'"
 
 # What is not about single runs stays in the console where it was made.
-_NOT_OF_RUNS = ("standings", "standings_due", "spending", "baselines", "saved_views")
+_NOT_OF_RUNS = ("group_statistics", "group_statistics_due", "spending", "baselines", "saved_views")
 
 
 @dataclass(frozen=True, slots=True)

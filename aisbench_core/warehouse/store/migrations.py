@@ -13,10 +13,12 @@ import duckdb
 
 from aisbench_core.errors import WarehouseError
 from aisbench_core.messages import Message
-from aisbench_core.model.columns import BASELINE, COLUMNS, medians
+from aisbench_core.model.columns import COLUMNS, medians
 from aisbench_core.warehouse.answers.group_statistics import regroup
-from aisbench_core.warehouse.store.refingerprinting import recompute_fingerprints
 from aisbench_core.warehouse.store.schema import ALL_TABLES
+
+# The schema of the first release; those before it are of development versions, which `aisbench upgrade` reads.
+RELEASED = 21
 
 Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 """SQL, or a function where the values are not for SQL."""
@@ -25,33 +27,7 @@ Step = str | Callable[[duckdb.DuckDBPyConnection], None]
 #
 # A version that adds columns to `runs` or `results` is known by them; any other has a step, maybe an empty one.
 STEPS: Mapping[int, Step] = {
-    # Files of development versions have the schemas 1 to 11. What each of them lacks is null, or not there.
-    BASELINE: """
-        update runs set image = coalesce(nullif(spec->>'$.image_url', ''), engine_version, '') where image is null;
-        insert into server_results
-            select run_id, server, case when count(throughput) = any_value(cards_per_node) then sum(throughput) end,
-                null
-            from rank_results join runs using (run_id)
-            where mode = 'single_server' and run_id not in (select run_id from server_results)
-            group by run_id, server;
-        update results set ruleset_id = 'aisbench/1', ruleset_sha256 = '',
-            problems = case when checks->>'$[0].level' = 'fail' and ranks_expected is not null
-                then to_json(string_split(checks->>'$[0].found', '; ')) else '[]' end
-            where ruleset_id is null;
-        drop table if exists revision;
-    """,
-    # The table of attempts: runs of before have none.
-    13: "",
-    # The table of samples of cards: runs of before have none.
-    14: "",
-    # The table of nodes: which ones earlier runs ran on was not stored in the warehouse; a rebuild fills it.
-    15: "",
-    # The table of spending: it is computed from all runs.
-    17: "",
-    # How many runs of a group reached the target of their workload: it is computed from all runs.
-    18: "",
-    # Fingerprints by the second formula, and what is not known of a run; since this version also an algorithm's code.
-    20: recompute_fingerprints,
+    RELEASED: "",
 }
 
 LATEST = max(
@@ -87,8 +63,7 @@ def migrate(con: duckdb.DuckDBPyConnection, location: object, schema: Schema = N
     con.begin()
     try:
         con.execute("create table if not exists schema_version (version INTEGER)")
-        for statement in _additions(schema.tables, _columns(con) if version else {}):
-            con.execute(statement)
+        add_missing(con, schema.tables, with_columns=bool(version))
         if version:
             for step in (step for number, step in sorted(schema.steps.items()) if number > version):
                 con.execute(step) if isinstance(step, str) else step(con)
@@ -112,6 +87,12 @@ def _columns(con: duckdb.DuckDBPyConnection) -> Tables:
     return dict(con.fetchall())
 
 
+def add_missing(con: duckdb.DuckDBPyConnection, declared: Tables, *, with_columns: bool) -> None:
+    """Make the tables that are not there; of the others the columns, too, if there may be older tables."""
+    for statement in _additions(declared, _columns(con) if with_columns else {}):
+        con.execute(statement)
+
+
 def _additions(declared: Tables, there: Tables) -> Iterator[str]:
     for table, columns in declared.items():
         if table in there:
@@ -122,10 +103,20 @@ def _additions(declared: Tables, there: Tables) -> Iterator[str]:
 
 
 def _supported_version(con: duckdb.DuckDBPyConnection, location: object, schema: Schema) -> int:
-    version = _version(con, location)
+    version = stored_version(con, location)
     if version > schema.version:
         raise too_new(location, version, schema.version)
+    if 0 < version < RELEASED:
+        raise too_old(location, version)
     return version
+
+
+def too_old(location: object, version: int) -> WarehouseError:
+    """The error about a warehouse of a development version."""
+    return WarehouseError(
+        Message("the warehouse {path} is of a development version (schema {version})", path=location, version=version),
+        Message("run `aisbench upgrade` where its console is installed"),
+    )
 
 
 def too_new(location: object, version: int, latest: int) -> WarehouseError:
@@ -141,7 +132,8 @@ def too_new(location: object, version: int, latest: int) -> WarehouseError:
     )
 
 
-def _version(con: duckdb.DuckDBPyConnection, location: object) -> int:
+def stored_version(con: duckdb.DuckDBPyConnection, location: object) -> int:
+    """The schema of a warehouse; 0 of an empty database. Raises WarehouseError about another program's database."""
     try:
         return _stored_version(con)
     except duckdb.CatalogException:

@@ -31,7 +31,7 @@ TABLES = {
     "events": _columns(
         "run_id VARCHAR, at_utc TIMESTAMP, source VARCHAR, level VARCHAR, message VARCHAR, actor VARCHAR"
     ),
-    "remarks": _columns("run_id VARCHAR, at_utc TIMESTAMP, who VARCHAR, kind VARCHAR, text VARCHAR"),
+    "annotations": _columns("run_id VARCHAR, at_utc TIMESTAMP, who VARCHAR, kind VARCHAR, text VARCHAR"),
     "attempts": _columns(
         """run_id VARCHAR, number BIGINT, started_at TIMESTAMP, ended_at TIMESTAMP, fault VARCHAR, reason VARCHAR,
         task VARCHAR, host VARCHAR, exit_code BIGINT, recovery VARCHAR, last_event VARCHAR, last_words VARCHAR"""
@@ -84,8 +84,8 @@ SPENDING = _columns(
 ALL_TABLES = TABLES | {
     "baselines": BASELINES,
     "saved_views": SAVED_VIEWS,
-    "standings": GROUP_STATISTICS,
-    "standings_due": {"group_id": "BIGINT"},
+    "group_statistics": GROUP_STATISTICS,
+    "group_statistics_due": {"group_id": "BIGINT"},
     "spending": SPENDING,
     "series": SERIES,
 }

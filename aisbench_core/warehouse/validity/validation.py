@@ -136,8 +136,8 @@ def overlay(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) ->
     )
     # The stored statistics of these groups are of the stored validity.
     cur.execute(
-        f"""create temp table standings_due as
-        select group_id from {database}.main.standings_due
+        f"""create temp table group_statistics_due as
+        select group_id from {database}.main.group_statistics_due
         union select group_id from {database}.main.runs join evaluated using (run_id)"""
     )
 

@@ -27,7 +27,7 @@ from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.engine import OFFLINE, PATIENCE_S
 from aisbench_core.warehouse.store.file_queue import RETRY_S
 from aisbench_core.warehouse.store.foreign import rules
-from aisbench_core.warehouse.store.migrations import LATEST, migrate, too_new
+from aisbench_core.warehouse.store.migrations import LATEST, RELEASED, migrate, too_new, too_old
 from aisbench_core.warehouse.store.schema import sql_text
 from aisbench_core.warehouse.store.warehouse_file import busy, log_of, refusal, revision_of
 
@@ -206,6 +206,8 @@ def _version(cur: Cursor, file: Path) -> int:
         raise rules.not_a_warehouse(file)
     if version > LATEST:
         raise too_new(file, version, LATEST)
+    if version < RELEASED:
+        raise too_old(file, version)
     return int(version)
 
 

@@ -133,7 +133,7 @@ _WORDS = {
     ("runs", "api"): ("", *Api),
     ("results", "validity"): Validity,
     ("events", "level"): Level,
-    ("remarks", "kind"): AnnotationKind,
+    ("annotations", "kind"): AnnotationKind,
 }
 
 _SIZES = ("node_count", "cards_per_node", "card_count")
@@ -209,7 +209,7 @@ def _rules() -> Iterator[_Rule]:
         twice = f"run_id in (select run_id from {table} group by run_id having count(*) > 1)"
         yield table, "run_id", twice, Message("each run once")
     yield "runs", "run_id", "run_id not in (select run_id from results)", Message("runs with a row in results")
-    for table in (name for name in TABLES if name not in ("runs", "remarks")):
+    for table in (name for name in TABLES if name not in ("runs", "annotations")):
         yield table, "run_id", "run_id not in (select run_id from runs)", Message("runs with a row in runs")
 
 

@@ -1,0 +1,1 @@
+"""`aisbench upgrade`: brings a data folder of a development version to the schemas of the first release."""
