@@ -189,7 +189,7 @@ def _print_state(core: "Core", run: "Run", printed: str) -> str:
     elif progress and progress.is_plausible and progress.state is run.state:
         # In quarters: a line for each file of an upload would flood the terminal.
         share = f" {int(progress.fraction * 4) * 25} % of {progress.total} {progress.unit}"
-    line = f"{display.state(run)}{share}" + (f": {run.detail}" if run.detail else "")
+    line = f"{display.state(run)}{share}" + (f": {run.explanation}" if run.explanation else "")
     if line != printed:
         display.message(f"{display.local_time(run.updated_at)}  {line}")
     return line
@@ -204,7 +204,7 @@ def end_with(run: "Run") -> None:
 def end_if_held(run: "Run") -> None:
     """Exit with 9 if the run waits for an approval."""
     if run.state == "held":
-        _end_held(run.run_id, run.detail)
+        _end_held(run.run_id, run.explanation)
 
 
 def end_if_series_held(series: "Series") -> None:

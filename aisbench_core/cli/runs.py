@@ -51,7 +51,7 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
     total, names = core.ledger.count(states or None, text), core.run_names.of(page)
     watches = core.watches.of([run.run_id for run in page if run.state == "running"])
     details = {
-        run.run_id: run.detail
+        run.run_id: run.explanation
         or (alert_text(run, _job(core, run.run_id), watches.get(run.run_id)) if run.is_polled else "")
         for run in page
     }
@@ -179,7 +179,7 @@ def _run_fields(
         ("state", display.state(run)),
         ("alert", alert_text(run, details, watch)),
         ("last sign of life", life_text(run, watch, progress.at if progress else None)),
-        ("detail", run.detail),
+        ("detail", run.explanation),
         ("queue", queue_text(run, details)),
         # Progress is stored per state; that of an earlier one says nothing about the present.
         ("progress", _progress_text(progress) if progress and progress.state is run.state else ""),

@@ -88,7 +88,8 @@ class Run:
     """One benchmark run: its spec, its state, and the job that executes it.
 
     `version`: compare-and-set token of the ledger. `updated_at`: when the run entered its state. `verdict`: the state
-    after COLLECTING. `detail`: one sentence for people. `attempts`: consecutive failures of the current step.
+    after COLLECTING. `detail`: one sentence for people; while a step is tried again, why it failed. `attempts`:
+    consecutive failures of the current step.
     `series_index`: number of the series' cell, from 1 in the order of launching; attempts at a cell share it.
     `price_per_node_hour` in `currency`: as at the launch, so that what a run cost never changes; None is not known.
     `expected_cost`: in the same currency, reserved until it ends; None is not known. A run that is HELD waits for an
@@ -140,10 +141,9 @@ class Run:
         return self.attempts > 0 and not self.state.is_terminal
 
     @property
-    def step_error(self) -> str:
-        """Why the last step failed: the detail without the note that it is tried again."""
-        error = self.detail.values.get("trouble") if isinstance(self.detail, Message) else None
-        return error if isinstance(error, str) else self.detail
+    def explanation(self) -> str:
+        """The detail; of a step that failed with the note that it is tried again."""
+        return Message("retrying: {trouble}", trouble=self.detail) if self.is_retrying and self.detail else self.detail
 
     @property
     def is_stopped_early(self) -> bool:

@@ -281,7 +281,7 @@ def _new_run(spec: RunSpec, profile: Profile, actor: Actor, now: datetime) -> Ru
 
 def _stopping(run: Run, actor: Actor, now: datetime) -> Run:
     if run.can_give_up:
-        detail = Message("collecting was given up by {who}: {trouble}", who=actor.name, trouble=run.step_error)
+        detail = Message("collecting was given up by {who}: {trouble}", who=actor.name, trouble=run.detail)
         return run.to(RunState.FAILED, updated_at=now, ended_at=run.ended_at or now, attempts=0, detail=detail)
     return _to_stop(run, Message("stopped by {who}", who=actor.name), now)
 

@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.messages import Message, joined, verbatim
 from aisbench_core.model import Event, Level, Run, RunState
-from aisbench_core.running.following.profile_follower import retrying, state_message
+from aisbench_core.running.following.profile_follower import state_message
 from aisbench_core.running.ledger import Ledger
 from pages._ui.shell.errors import plain
 from tests import records as a
@@ -38,7 +38,7 @@ def test_a_page_tells_what_a_job_died_of_in_its_own_words(open_page: OpenPage, d
 @pytest.mark.parametrize("said", ANYBODYS)
 def test_a_page_tells_trouble_that_passes_once(open_page: OpenPage, data_dir: Path, said: str) -> None:
     trouble = Message("the ledger {path} cannot be used: {reason}", path="all", reason=said)
-    run = replace(a.run("r-1"), state=RunState.RUNNING, ended_at=None, attempts=3, detail=retrying(trouble))
+    run = replace(a.run("r-1"), state=RunState.RUNNING, ended_at=None, attempts=3, detail=trouble)
     stored(data_dir, run)
 
     app = open_page("live", run="r-1", lang="zh")

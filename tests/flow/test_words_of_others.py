@@ -73,9 +73,9 @@ def test_trouble_that_passes_and_who_follows_are_told_in_chinese(bench: Bench, s
     now = bench.run(run)
     follower = bench.core.ledger.events(run.run_id)[-1].actor
 
-    assert now.detail == f"retrying: {now.step_error}"
-    assert isinstance(now.step_error, Message)
-    assert in_chinese(now.detail) == f"稍后重试：{in_chinese(now.step_error)}"
+    assert now.explanation == f"retrying: {now.detail}"
+    assert isinstance(now.detail, Message)
+    assert in_chinese(now.explanation) == f"稍后重试：{in_chinese(now.detail)}"
     assert "（进程 " in CHINESE.actor(follower, "follower")
     beat = bench.core.ledger.last_beat()
     assert beat is not None
@@ -87,7 +87,7 @@ def test_a_result_that_is_given_up_tells_who_and_why(bench: Bench, sandbox: Sand
     run = bench.follow(bench.launch(), RunState.COLLECTING)
     sandbox.kill()
     bench.tick()
-    error = bench.run(run).step_error
+    error = bench.run(run).detail
 
     bench.core.runs.stop(run.run_id, named(PERSON))
 

@@ -51,9 +51,9 @@ def assert_retrying(bench: Bench, run: Run, state: RunState) -> None:
     now = bench.run(run)
     assert now.state is state, now.detail
     assert now.is_retrying
-    assert now.detail.startswith("retrying: ")
+    assert now.explanation == f"retrying: {now.detail}"
     assert_one_sentence(now.detail)
-    assert [event.message for event in retries(bench, run)].count(now.detail) <= 1
+    assert [event.message for event in retries(bench, run)].count(now.explanation) <= 1
 
 
 def assert_one_sentence(text: str) -> None:

@@ -83,7 +83,12 @@ def report_text(matrix: "Matrix") -> str:
         if check.level == level
     ]
     lost = [  # and the run that explains why
-        (row.planned.title, str(cell.repeat), str(cell.shown.state), *((run.run_id, run.detail) if run else ("", "")))
+        (
+            row.planned.title,
+            str(cell.repeat),
+            str(cell.shown.state),
+            *((run.run_id, run.explanation) if run else ("", "")),
+        )
         for row in matrix.rows
         for cell in row.cells
         if cell.is_lost
@@ -125,7 +130,7 @@ def _trials(matrix: "Matrix") -> str:
         "unit": lambda trial: trial[1].unit,
         "state": lambda trial: str(trial[0].shown.state),
         "run": lambda trial: trial[0].shown.run.run_id if trial[0].shown.run else "",
-        "detail": lambda trial: trial[0].shown.run.detail if trial[0].shown.run and not trial[0].is_lost else "",
+        "detail": lambda trial: trial[0].shown.run.explanation if trial[0].shown.run and not trial[0].is_lost else "",
     }
     return display.table_of(trials, columns)
 

@@ -183,15 +183,15 @@ class ProfileFollower:
         now = self._clock()
         doublings = min(run.attempts, MOST_DOUBLINGS)
         delay = min(self._settings.retry_first_seconds * 2.0**doublings, self._settings.retry_most_seconds)
-        detail, attempts = self._steps.masked(run, retrying(error.sentence)), run.attempts + 1
+        detail, attempts = self._steps.masked(run, error.sentence), run.attempts + 1
         after = replace(run, attempts=attempts, next_step_at=now + timedelta(seconds=delay), detail=detail)
-        first = Event(run.run_id, now, "follower", Level.WARNING, after.detail, self._who)
+        first = Event(run.run_id, now, "follower", Level.WARNING, after.explanation, self._who)
         try:
             self._ledger.advance(run, after, None if run.attempts else first)
         except StaleRun:
             return
         if not run.attempts:
-            LOG.warning("run %s: %s", run.run_id, after.detail)
+            LOG.warning("run %s: %s", run.run_id, after.explanation)
 
     def _refuse(self, run: Run, error: AisbenchError) -> None:
         """Fail a run whose error a retry does not fix, unless it must be kept alive."""
@@ -226,8 +226,3 @@ def state_message(run: Run) -> Message:
     """The new state and its reason. Who stopped a run is part of the earlier event, when collecting began."""
     state = STATES[run.state]
     return joined(": ", [state, run.detail]) if run.detail and run.state is not RunState.STOPPED else state
-
-
-def retrying(error: Message) -> Message:
-    """The detail of a run whose last step failed temporarily."""
-    return Message("retrying: {trouble}", trouble=error)

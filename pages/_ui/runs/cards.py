@@ -78,7 +78,7 @@ def run_facts(run: Run) -> str:
 def show_detail(run: Run) -> None:
     """The run's detail; a fault after which it is retried is marked as such."""
     if run.is_retrying:
-        problem = plain(t.message(run.step_error))
+        problem = plain(t.message(run.detail))
         st.warning(t("live.retrying", attempts=run.attempts, detail=problem), icon=":material/autorenew:")
     elif run.state is RunState.FAILED:
         st.error(plain(why_failed(run)) or t("state.failed"), icon=":material/cancel:")

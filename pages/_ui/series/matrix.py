@@ -243,7 +243,7 @@ def _attempt(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, object]:
         t("series.began"): when(run.started_at if run else None),
         t("series.took"): duration(run.duration_s if run else None),
         t("series.run"): run.run_id if run else "",
-        t("series.detail"): t.message(run.detail) if run else "",
+        t("series.detail"): t.message(run.explanation) if run else "",
     }
 
 

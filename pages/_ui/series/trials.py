@@ -64,7 +64,7 @@ def _trial(matrix: Matrix, search: ParameterSearch, row: MatrixRow, cell: Cell) 
         t("series.value"): number(row.median, t.unit(row.unit)) if row.median is not None else number(None),
         t("series.took"): duration(run.duration_s if run else None),
         t("series.run"): run.run_id if run else "",
-        t("series.detail"): t.message(run.detail) if run else "",
+        t("series.detail"): t.message(run.explanation) if run else "",
     }
 
 
