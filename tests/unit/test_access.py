@@ -41,7 +41,7 @@ from tests.source_tree import files_of, nodes_of, path_of, product
 
 DOCUMENT = HOME / "docs" / "access.md"
 WAYS = (WayIn.CONSOLE, WayIn.CLI, WayIn.API)
-HEAD = "| change | method | least role | why |\n|---|---|---|---|\n"
+HEAD = "<!-- changes -->\n\n"
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 OWNER, SESSION = "owner", "a" * 12
 A, V = Role.ADMIN, Role.VIEWER
@@ -60,12 +60,12 @@ def document() -> str:
     before, found, after = DOCUMENT.read_text("utf-8").partition(HEAD)
     assert found
     rows = (_row(method, permission) for method, permission in PERMISSIONS.items())
-    return before + HEAD + "".join(rows) + re.sub(r"\A(\|.*\n)*", "", after)
+    return before + HEAD + "".join(rows) + re.sub(r"\A(\*.*\n)*", "", after)
 
 
 def _row(method: str, permission: Permission) -> str:
     others = f", for others' {permission.others}" if permission.others else ""
-    return f"| `{permission.change}` | `{method}` | {permission.role}{others} | {permission.reason} |\n"
+    return f"* `{permission.change}` (`{method}`): {permission.role}{others}; {permission.reason}\n"
 
 
 def test_the_page_lists_what_every_role_may_change() -> None:

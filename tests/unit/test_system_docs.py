@@ -11,7 +11,7 @@ from aisbench_core.system.descriptions import RULES
 from aisbench_core.system.systems import OF_EACH_RUN
 
 DOCUMENT = HOME / "docs" / "system.md"
-FIELDS_HEAD = "| field | meaning |\n|---|---|\n"
+FIELDS_HEAD = "<!-- fields -->\n\n"
 RULES_HEAD = "| finding | level | what is expected |\n|---|---|---|\n"
 
 
@@ -25,14 +25,14 @@ def document() -> str:
 
 def _with_rows(page: str, head: str, rows: Iterable[str]) -> str:
     before, _, after = page.partition(head)
-    return before + head + "".join(rows) + re.sub(r"\A(\|.*\n)*", "", after)
+    return before + head + "".join(rows) + re.sub(r"\A([|*].*\n)*", "", after)
 
 
 def _fields() -> Iterator[str]:
     for name, field in FIELDS.items():
         key = FILE_KEYS.get(name, name)
         in_file = "" if key == name else f" In the file: `{key}`."
-        yield f"| `{name}` | {field.title}. {field.description}{in_file} |\n"
+        yield f"* `{name}`: {field.title}. {field.description}{in_file}\n"
 
 
 def _rules() -> Iterator[str]:

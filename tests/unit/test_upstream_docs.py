@@ -10,8 +10,8 @@ from aisbench_core.upstream.configs.keys import DICTS, PRE_START_KEYS, SHELL_KEY
 from aisbench_core.upstream.configs.literals import MOST_LEVELS
 
 DOCUMENT = HOME / "docs" / "upstream.md"
-KEYS_HEAD = "| dict or file | key | what it becomes |\n|---|---|---|\n"
-RULES_HEAD = "| finding | level | what is expected |\n|---|---|---|\n"
+KEYS_HEAD = "<!-- keys -->\n\n"
+RULES_HEAD = "<!-- findings -->\n\n"
 
 
 def document() -> str:
@@ -19,7 +19,7 @@ def document() -> str:
     page = DOCUMENT.read_text("utf-8")
     for head, rows in ((KEYS_HEAD, _keys()), (RULES_HEAD, _rules())):
         before, _, after = page.partition(head)
-        page = before + head + "".join(rows) + re.sub(r"\A(\|.*\n)*", "", after)
+        page = before + head + "".join(rows) + re.sub(r"\A(\*.*\n)*", "", after)
     return page
 
 
@@ -34,12 +34,12 @@ def _keys() -> Iterator[str]:
         for key in keys:
             named.setdefault((key.name, key.becomes), []).append(f"`{name}`")
     for (key_name, becomes), names in named.items():
-        yield f"| {', '.join(names)} | `{key_name}` | {becomes} |\n"
+        yield f"* `{key_name}` of {', '.join(names)}: {becomes}\n"
 
 
 def _rules() -> Iterator[str]:
     for rule, (level, expected) in RULES.items():
-        yield f"| `{rule}` | {level} | {expected} |\n"
+        yield f"* `{rule}`, {level}: {expected}\n"
 
 
 def test_the_page_lists_every_key_and_every_finding() -> None:
