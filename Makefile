@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-torch test-frameworks check bench reliability planted-faults fonts screenshots docs format lock clean
+.PHONY: help run test test-all test-duckdb test-torch test-frameworks check bench reliability planted-faults fonts screenshots docs format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -28,6 +28,19 @@ test: $(INSTALLED_TEST) pdf browser postgres servers oidc ## set up and run the 
 
 test-all: $(INSTALLED_TEST) pdf browser postgres servers oidc ## run every combination of the tests' matrices, too
 	@$(RUN_TESTS) -m "not torch and not frameworks"
+	@$(MAKE) --no-print-directory test-duckdb
+
+# The same libraries, but for DuckDB. Its warning, which users do not get, is explained in aisbench_core/warehouse/store/engine.py.
+test-duckdb: $(INSTALLED_TEST) .bench/duckdb/.installed ## ask a warehouse of DuckDB's next series, whose extensions for teams are not there yet
+	@.bench/duckdb/bin/python -m pytest -q -n 2 -m "not postgres" -W "ignore:Arrow output on a DB-API result:UserWarning" \
+		$(wildcard tests/stores/test_warehouse*.py)
+
+.bench/duckdb/.installed: requirements/duckdb.lock $(INSTALLED_TEST)
+	@$(PYTHON) -m venv .bench/duckdb
+	@.bench/duckdb/bin/python $(INSTALL) --only-binary :all: --requirement requirements/duckdb.lock
+	@printf '%s\n' "$(CURDIR)" "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+		>"$$(.bench/duckdb/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/libraries.pth"
+	@touch $@
 
 # torch alone is pinned without a hash, since each index serves another build of it (for CPUs or some CUDA), and its NVIDIA
 # packages with it; what every build needs is in the lock.
@@ -91,6 +104,7 @@ lock: ## write requirements/*.lock anew, after a change of constraints.txt or py
 	compile oidc tests/oidc/provider_mock.txt; \
 	compile fonts requirements/fonts.in; \
 	compile coverage requirements/coverage.in; \
+	compile duckdb requirements/duckdb.in; \
 	for name in run:--extra=pdf,search test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
 		compile $${name%%:*} --constraint constraints.txt $$listed $$(echo $${name#*:} | sed 's/,/ --extra=/g') pyproject.toml; \
 		listed="$$listed $$(sed -n 's/^\([^ =]*\)==[^;]*$$/--no-emit-package=\1/p' requirements/$${name%%:*}.lock | tr '\n' ' ')"; \

@@ -14,7 +14,7 @@ from packaging.utils import canonicalize_name
 from tests.source_tree import HOME
 
 LOCKS = HOME / "requirements"
-NAMES = ("build", "run", "test", "bench", "frameworks", "mlflow", "oidc", "torch", "fonts", "coverage")
+NAMES = ("build", "run", "test", "bench", "frameworks", "mlflow", "oidc", "torch", "fonts", "coverage", "duckdb")
 LOCK_OF_EXTRA = {
     "pdf": "run",
     "search": "run",
