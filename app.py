@@ -15,23 +15,29 @@ from starlette.types import ASGIApp
 from streamlit.runtime import get_instance
 from streamlit.runtime.stats import ACTIVE_SESSIONS_FAMILY, GaugeStat
 
-from aisbench_core.access.identity import Identity
-from aisbench_core.api.app import ApiServer
-from aisbench_core.api.mounting import ApiMiddleware
-from aisbench_core.private_files import private_umask, share_new_files
-from aisbench_core.settings import environment, load_settings
-from aisbench_core.web.addresses import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
-from aisbench_core.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
-from aisbench_core.web.half_requests import limit_half_requests
-from aisbench_core.web.identity import IdentityMiddleware, ProxyIdentity, proxy_identity, refuse_name, require_complete
-from aisbench_core.web.log_downloads import LogDownloadMiddleware, LogFiles
-from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, open_door
-from aisbench_core.web.page_base import PageBase
-from aisbench_core.web.security_headers import SecurityHeaders
-from aisbench_core.web.slow_readers import SlowReaders
-from aisbench_core.web.tensorboard_proxy import TensorBoardProxy
-from aisbench_core.web.tls import require_tls
-from aisbench_core.web.uploads import UploadMiddleware, UploadStore
+from aisbench_core.base.private_files import private_umask, share_new_files
+from aisbench_core.config.console_address import SWITCH, ConsoleNames, WebOrigin, require_permission, url_of
+from aisbench_core.config.identity import Identity
+from aisbench_core.config.settings import environment, load_settings
+from aisbench_core.interfaces.api.app import ApiServer
+from aisbench_core.interfaces.api.mounting import ApiMiddleware
+from aisbench_core.interfaces.web.front_door import BrowserCookie, FrontDoor, FrontDoorMiddleware, PublicScheme
+from aisbench_core.interfaces.web.half_requests import limit_half_requests
+from aisbench_core.interfaces.web.identity import (
+    IdentityMiddleware,
+    ProxyIdentity,
+    proxy_identity,
+    refuse_name,
+    require_complete,
+)
+from aisbench_core.interfaces.web.log_downloads import LogDownloadMiddleware, LogFiles
+from aisbench_core.interfaces.web.oidc.sign_in import SignInDoor, SignInMiddleware, open_door
+from aisbench_core.interfaces.web.page_base import PageBase
+from aisbench_core.interfaces.web.security_headers import SecurityHeaders
+from aisbench_core.interfaces.web.slow_readers import SlowReaders
+from aisbench_core.interfaces.web.tensorboard_proxy import TensorBoardProxy
+from aisbench_core.interfaces.web.tls import require_tls
+from aisbench_core.interfaces.web.uploads import UploadMiddleware, UploadStore
 from aisbench_core.wiring import open_core
 from pages._ui.shell import preloading  # noqa: F401  # before anybody is served
 from pages._ui.shell.core import person_of, served_settings, shared_core, tensorboards

@@ -1,16 +1,17 @@
 """The core of AISBench Console: configures, runs, collects and compares training benchmarks.
 
-For notebooks and programs of others: `aisbench_core.open_warehouse()`.
+For notebooks and programs of others: `aisbench_core.open_warehouse()` and `aisbench_core.Client`.
 """
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from aisbench_core.interfaces.client import Client
     from aisbench_core.warehouse.open.frames import OpenWarehouse
     from aisbench_core.warehouse.open.tables import WarehouseTables
 
-__all__ = ["open_warehouse"]
+__all__ = ["Client", "open_warehouse"]
 
 # As long as a server may compute before its answer begins.
 READ_SECONDS = 600.0
@@ -27,13 +28,21 @@ def open_warehouse(path: str | Path | None = None, *, token: str = "") -> "OpenW
     return OpenWarehouse(_of_server(path, token) if str(path).startswith(("http://", "https://")) else _of_disk(path))
 
 
+def __getattr__(name: str) -> object:
+    if name == "Client":  # its HTTP library is imported when somebody asks for it
+        from aisbench_core.interfaces.client import Client
+
+        return Client
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 def _of_disk(path: str | Path | None) -> "WarehouseTables":
-    from aisbench_core.errors import ConfigError
-    from aisbench_core.messages import Message
-    from aisbench_core.settings import load_settings
-    from aisbench_core.storage import warehouse_location
+    from aisbench_core.base.errors import ConfigError
+    from aisbench_core.base.messages import Message
+    from aisbench_core.config.settings import load_settings
+    from aisbench_core.maintenance.storage import warehouse_location
+    from aisbench_core.warehouse.open.reading import reader
     from aisbench_core.warehouse.open.tables import LocalTables
-    from aisbench_core.warehouse.store.reading import reader
 
     if path is None:
         return LocalTables(reader(warehouse_location(load_settings())))
@@ -46,7 +55,7 @@ def _of_disk(path: str | Path | None) -> "WarehouseTables":
 
 
 def _of_server(address: object, token: str) -> "WarehouseTables":
-    from aisbench_core.client.client import Client
-    from aisbench_core.client.tables import ServerTables
+    from aisbench_core.interfaces.client.client import Client
+    from aisbench_core.interfaces.client.tables import ServerTables
 
     return ServerTables(Client(str(address), token, seconds=READ_SECONDS))

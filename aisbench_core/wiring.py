@@ -3,81 +3,81 @@
 import logging
 from datetime import UTC, datetime
 
-from aisbench_core.access.guard import record_with
-from aisbench_core.access.operations import Operations
-from aisbench_core.accounts.audit import Audit
-from aisbench_core.accounts.audit_heads import AuditHeads
-from aisbench_core.accounts.identities import Identities
-from aisbench_core.accounts.open_sessions import OpenSessions
-from aisbench_core.accounts.people import People
-from aisbench_core.accounts.sessions import Sessions
-from aisbench_core.accounts.sign_in_audit import SignInAudit
-from aisbench_core.accounts.sign_ins import SignIns
-from aisbench_core.annotations import AnnotationService
-from aisbench_core.authoring.software import SoftwarePackages
-from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.backups.creating import Backups
-from aisbench_core.backups.ledger_copies import LedgerCopies
-from aisbench_core.cleaning.service import Cleaning
+from aisbench_core.base.console_log import ConsoleLogFile
+from aisbench_core.base.errors import AisbenchError, ConfigError
+from aisbench_core.base.messages import Message
+from aisbench_core.base.private_files import is_read_only
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.ports import Connect
-from aisbench_core.console_log import ConsoleLogFile
-from aisbench_core.data_folder import prepare_data_folder
-from aisbench_core.diagnosing.ascend_fd import AscendFd
-from aisbench_core.diagnosing.service import Causes
-from aisbench_core.doctor.examination import Doctor
-from aisbench_core.errors import AisbenchError, ConfigError
-from aisbench_core.health import HealthChecks
-from aisbench_core.importing.service import ResultImport
-from aisbench_core.job_secrets import JobSecrets
-from aisbench_core.logs.run_logs import RunLogs
-from aisbench_core.messages import Message
-from aisbench_core.mlflow.exporting import MlflowExport
+from aisbench_core.cloud.region_files import RegionFiles
+from aisbench_core.cloud.region_resources import RegionResources
+from aisbench_core.cloud.regions import Regions
+from aisbench_core.config.data_folder import prepare_data_folder
+from aisbench_core.config.job_secrets import JobSecrets
+from aisbench_core.config.settings import Settings, load_settings
+from aisbench_core.domain.access.guard import record_with
+from aisbench_core.domain.access.operations import Operations
+from aisbench_core.domain.authoring.software import SoftwarePackages
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.logs.run_logs import RunLogs
+from aisbench_core.domain.preflight.service import Preflight
+from aisbench_core.domain.rulesets.ruleset import Rulesets
+from aisbench_core.exchange.importing.service import ResultImport
+from aisbench_core.exchange.mlflow.exporting import MlflowExport
+from aisbench_core.exchange.report.reports import Reports
+from aisbench_core.exchange.upstream.configs.service import Configs
+from aisbench_core.exchange.upstream.packages.service import Packages
+from aisbench_core.maintenance.backups.creating import Backups
+from aisbench_core.maintenance.backups.ledger_copies import LedgerCopies
+from aisbench_core.maintenance.doctor.examination import Doctor
+from aisbench_core.maintenance.health import HealthChecks
+from aisbench_core.maintenance.storage import Storage, ledger_location, warehouse_location
 from aisbench_core.model import Clock
-from aisbench_core.notifications.service import Notifications
-from aisbench_core.preflight.service import Preflight
-from aisbench_core.private_files import is_read_only
-from aisbench_core.progress.overview import RunOverviews
-from aisbench_core.progress.snapshots import RunSnapshots
-from aisbench_core.region_files import RegionFiles
-from aisbench_core.region_resources import RegionResources
-from aisbench_core.regions import Regions
-from aisbench_core.report.reports import Reports
-from aisbench_core.reproducing.reproductions import Clones, Reproductions
-from aisbench_core.rulesets.ruleset import Rulesets
-from aisbench_core.run_names import RunNames
+from aisbench_core.people.accounts.identities import Identities
+from aisbench_core.people.accounts.open_sessions import OpenSessions
+from aisbench_core.people.accounts.people import People
+from aisbench_core.people.accounts.sessions import Sessions
+from aisbench_core.people.accounts.sign_in_audit import SignInAudit
+from aisbench_core.people.accounts.sign_ins import SignIns
+from aisbench_core.people.budgets.alerts import BudgetAlerts
+from aisbench_core.people.budgets.approvals import Approvals
+from aisbench_core.people.budgets.ledger import BudgetLedger
+from aisbench_core.people.budgets.service import Budgets
+from aisbench_core.people.notifications.service import Notifications
+from aisbench_core.people.tokens.service import Tokens
 from aisbench_core.running.algorithms import Algorithms
-from aisbench_core.running.budgets.alerts import BudgetAlerts
-from aisbench_core.running.budgets.approvals import Approvals
-from aisbench_core.running.budgets.ledger import BudgetLedger
-from aisbench_core.running.budgets.service import Budgets
+from aisbench_core.running.annotations import AnnotationService
+from aisbench_core.running.cleaning.service import Cleaning
+from aisbench_core.running.diagnosing.ascend_fd import AscendFd
+from aisbench_core.running.diagnosing.service import Causes
 from aisbench_core.running.follower import Following
 from aisbench_core.running.jobs import Jobs
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_file import require_known_schema
-from aisbench_core.running.ledger_schedules import ScheduleLedger
-from aisbench_core.running.ledger_series import SeriesLedger
-from aisbench_core.running.ledger_tokens import TokenLedger
-from aisbench_core.running.ledger_watches import WatchLedger
-from aisbench_core.running.publishing.code import LaunchedCode
-from aisbench_core.running.publishing.location import run_folders
-from aisbench_core.running.publishing.migrating import FolderPublishing
+from aisbench_core.running.progress.overview import RunOverviews
+from aisbench_core.running.progress.snapshots import RunSnapshots
+from aisbench_core.running.published_code import LaunchedCode
+from aisbench_core.running.reproducing.reproductions import Clones, Reproductions
 from aisbench_core.running.run_files import RunFiles, SeriesFiles
+from aisbench_core.running.run_names import RunNames
 from aisbench_core.running.runs import Launches, Runs
-from aisbench_core.schedules.launching import ScheduledLaunches
-from aisbench_core.schedules.service import ScheduleService
-from aisbench_core.seals.comparing import SealComparing
-from aisbench_core.seals.service import Seals
-from aisbench_core.series.service import SeriesService
-from aisbench_core.settings import Settings, load_settings
-from aisbench_core.storage import Storage, ledger_location, warehouse_location
-from aisbench_core.system.systems import Systems
-from aisbench_core.tokens.service import Tokens
-from aisbench_core.upstream.configs.service import Configs
-from aisbench_core.upstream.packages.service import Packages
+from aisbench_core.running.schedules.launching import ScheduledLaunches
+from aisbench_core.running.schedules.service import ScheduleService
+from aisbench_core.running.series.service import SeriesService
+from aisbench_core.running.systems.systems import Systems
+from aisbench_core.store.audit.audit import Audit
+from aisbench_core.store.audit.audit_heads import AuditHeads
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.ledger_file import require_known_schema
+from aisbench_core.store.ledger.schedules import ScheduleLedger
+from aisbench_core.store.ledger.series import SeriesLedger
+from aisbench_core.store.ledger.tokens import TokenLedger
+from aisbench_core.store.ledger.watches import WatchLedger
+from aisbench_core.store.run_folders.location import run_folders
+from aisbench_core.store.run_folders.migrating import FolderPublishing
+from aisbench_core.store.seals.comparing import SealComparing
+from aisbench_core.store.seals.service import Seals
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.exporting.limited import Exports
-from aisbench_core.warehouse.store.reading import Reader, reader
+from aisbench_core.warehouse.limited_exports import Exports
+from aisbench_core.warehouse.open.reading import Reader, reader
 
 
 class Core:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from pydantic import ValidationError
 
-from aisbench_core.private_files import private_umask
+from aisbench_core.base.private_files import private_umask
 from aisbench_sandbox.capacity import Plan
 from aisbench_sandbox.connections import is_loopback
 from aisbench_sandbox.engine.engine import GRACE_SECONDS, MANY_CARDS, EngineLimits, default_cards

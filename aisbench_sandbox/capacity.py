@@ -8,8 +8,8 @@ from typing import Annotated, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from aisbench_sandbox.catalogue import InstanceType, find_flavor
-from aisbench_sandbox.engine.queue import PUBLIC, Host
 from aisbench_sandbox.files import write_atomically
+from aisbench_sandbox.queue import PUBLIC, Host
 
 _PUBLIC_HOST = "public"
 _Numbers = frozenset[Annotated[int, Field(ge=0)]]

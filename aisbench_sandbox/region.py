@@ -23,16 +23,16 @@ from aisbench_sandbox.files import remove_tree, write_atomically
 from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.routes import obs_app
-from aisbench_sandbox.service.calls import Services
-from aisbench_sandbox.service.diagnosis_tasks import DiagnosisTasks
-from aisbench_sandbox.service.grouping.experiments import Experiments
-from aisbench_sandbox.service.json_store import JsonStore
-from aisbench_sandbox.service.resources.images import Images
-from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.routes import modelarts_app
-from aisbench_sandbox.service.saved.algorithms import SavedAlgorithms
-from aisbench_sandbox.service.training_jobs import TrainingJobs
-from aisbench_sandbox.service.v1.jobs import LegacyJobs
+from aisbench_sandbox.service.services import Services
+from aisbench_sandbox.service.state.diagnosis_tasks import DiagnosisTasks
+from aisbench_sandbox.service.state.experiments import Experiments
+from aisbench_sandbox.service.state.images import Images
+from aisbench_sandbox.service.state.json_store import JsonStore
+from aisbench_sandbox.service.state.legacy_jobs import LegacyJobs
+from aisbench_sandbox.service.state.quotas import Quotas
+from aisbench_sandbox.service.state.saved_algorithms import SavedAlgorithms
+from aisbench_sandbox.service.state.training_jobs import TrainingJobs
 
 PROJECT = "sandbox-project"
 BUCKET = "sandbox-bench"

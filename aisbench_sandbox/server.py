@@ -12,7 +12,7 @@ import uvicorn
 from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
-from aisbench_core.private_files import make_private_folder, restrict_access
+from aisbench_core.base.private_files import make_private_folder, restrict_access
 from aisbench_sandbox.capacity import Plan
 from aisbench_sandbox.connections import CuttableConnection
 from aisbench_sandbox.engine.engine import EngineLimits, default_cards

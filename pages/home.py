@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.importing.choices import DEMO_REGION
+from aisbench_core.exchange.importing.choices import DEMO_REGION
 from pages._ui.home.demo import show_demo_notice, show_demo_offer
 from pages._ui.home.first_steps import show_first_steps
 from pages._ui.home.overview import show_overview

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from pages._ui.cards.run_cards import show_stop_dialog
 from pages._ui.run.page import show_run
-from pages._ui.runs.cards import show_stop_dialog
 from pages._ui.runs.cleaning import show_clean_dialog
 from pages._ui.runs.live import follow_all
 from pages._ui.shell.status import heading

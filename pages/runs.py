@@ -3,9 +3,9 @@
 import streamlit as st
 
 from aisbench_core.model import ACTIVE, TERMINAL, RunSort
+from pages._ui.cards.run_cards import show_stop_dialog
 from pages._ui.configure.drafts import MINE
 from pages._ui.runs import run_list
-from pages._ui.runs.cards import show_stop_dialog
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.listing import choose_sort, choose_text
 from pages._ui.shell.navigation import CONFIGURE, REGION, link

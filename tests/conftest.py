@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.store.ledger.database.address import LedgerAddress
 from tests import team_ledger
 from tests.contract.sdk_venv import made_venv
 from tests.postgres_server import PASSWORD, PostgresServer

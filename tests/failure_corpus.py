@@ -11,10 +11,6 @@ from pathlib import Path
 import yaml
 from pydantic import TypeAdapter
 
-from aisbench_core.diagnosing.cause import Explanation, Situation
-from aisbench_core.diagnosing.explaining import RunFacts, explanation, find_cause
-from aisbench_core.diagnosing.log_clues import find_clues
-from aisbench_core.diagnosing.rules import shipped_rules
 from aisbench_core.model import (
     DiagnosedFault,
     EventKind,
@@ -27,6 +23,10 @@ from aisbench_core.model import (
     RunState,
 )
 from aisbench_core.model.spec import Frozen
+from aisbench_core.running.diagnosing.cause import Explanation, Situation
+from aisbench_core.running.diagnosing.explaining import RunFacts, explanation, find_cause
+from aisbench_core.running.diagnosing.log_clues import find_clues
+from aisbench_core.running.diagnosing.rules import shipped_rules
 from tests import records as a
 
 FOLDER = Path(__file__).parent / "failures"

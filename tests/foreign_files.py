@@ -17,16 +17,16 @@ from pathlib import Path
 import duckdb
 
 import aisbench_core
-from aisbench_core.errors import AisbenchError
-from aisbench_core.importing.readers.reading import columns_of, read_path
-from aisbench_core.importing.readers.results import Unread
-from aisbench_core.messages import verbatim
-from aisbench_core.mlflow.exporting import MlflowExport
-from aisbench_core.mlflow.store import REQUIRED
-from aisbench_core.mlflow.tracking import TrackingServer
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import verbatim
+from aisbench_core.exchange.mlflow.exporting import MlflowExport
+from aisbench_core.exchange.mlflow.store import REQUIRED
+from aisbench_core.exchange.mlflow.tracking import TrackingServer
+from aisbench_core.exchange.readers.reading import columns_of, read_path
+from aisbench_core.exchange.readers.results import Unread
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.store.reading import reader
-from aisbench_core.warehouse.store.schema import TABLES
+from aisbench_core.warehouse.open.reading import reader
+from aisbench_core.warehouse.tables.schema import TABLES
 from tests import records as a
 from tests.mlflow_server import tracking_server
 from tests.team_warehouse import with_many_samples

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from aisbench_core.importing.readers.results import ParsedResult
+from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import Mode, TrainResultInfo
 
 ENDED = datetime(2022, 7, 12, 7, 29, 13, tzinfo=UTC)

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from aisbench_core.base.errors import CloudNotFound
+from aisbench_core.base.messages import verbatim
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
-from aisbench_core.errors import CloudNotFound
-from aisbench_core.messages import verbatim
 from aisbench_core.model import DirectoryEntry, DirectoryPage
 
 

@@ -4,12 +4,12 @@ import io
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.authoring.workloads import Workload, Workloads
-from aisbench_core.settings import Settings
-from aisbench_core.upstream.configs.contents import LineFinding
-from aisbench_core.upstream.packages.entries import LIMITS, PackageLimits
-from aisbench_core.upstream.packages.package import Answers, Package, PackagedWorkload
-from aisbench_core.upstream.packages.service import Packages
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.authoring.workloads import Workload, Workloads
+from aisbench_core.exchange.upstream.configs.contents import LineFinding
+from aisbench_core.exchange.upstream.packages.entries import LIMITS, PackageLimits
+from aisbench_core.exchange.upstream.packages.package import Answers, Package, PackagedWorkload
+from aisbench_core.exchange.upstream.packages.service import Packages
 from tests.actors import TESTER
 from tests.upstream_package import NAME, files, packed
 

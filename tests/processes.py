@@ -5,7 +5,7 @@ import multiprocessing
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(
     [
-        "aisbench_core.cli",
+        "aisbench_core.interfaces.cli",
         "aisbench_core.wiring",
         "aisbench_core.cloud.modelarts_v2.service",
         "aisbench_core.cloud.obs.objects",

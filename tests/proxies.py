@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Protocol
 
-from aisbench_core.access.process_account import process_account
+from aisbench_core.config.process_account import process_account
 from tests.contract.certificates import self_signed
 from tests.haproxy import NAME, PASSWORD, haproxy_command
 from tests.ports import free_port

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from aisbench_core.base.errors import CloudUnavailable, ResultError
+from aisbench_core.base.messages import verbatim
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore
-from aisbench_core.errors import CloudUnavailable, ResultError
-from aisbench_core.messages import verbatim
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.publishing.cache import CacheLocks
-from aisbench_core.running.publishing.folders import RunFolders
-from aisbench_core.running.publishing.ledger import FileLedger
-from aisbench_core.running.publishing.parts import FolderPart
-from aisbench_core.running.publishing.published import PublishedFiles
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.cache import CacheLocks
+from aisbench_core.store.run_folders.folders import RunFolders
+from aisbench_core.store.run_folders.ledger import FileLedger
+from aisbench_core.store.run_folders.parts import FolderPart
+from aisbench_core.store.run_folders.published import PublishedFiles
 from tests.memory_store import MemoryStore
 
 RUN = "r20260101-000000-aaaaaa"

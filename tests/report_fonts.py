@@ -11,7 +11,7 @@ from fontTools.pens.t2CharStringPen import T2CharStringPen
 from fontTools.ttLib import TTFont
 from fontTools.varLib import instancer
 
-FONTS = Path(__file__).parents[1] / "aisbench_core" / "report" / "fonts"
+FONTS = Path(__file__).parents[1] / "aisbench_core" / "exchange" / "report" / "fonts"
 
 # Latin with its accents, Greek, Cyrillic; punctuation, currencies, arrows, operators, shapes; Chinese punctuation and
 # full width. Sources lack some of them.

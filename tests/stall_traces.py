@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from aisbench_core.liveness.stalls import (
+from aisbench_core.domain.liveness.stalls import (
     Limits,
     Observation,
     Watch,

@@ -12,9 +12,9 @@ from pathlib import Path
 import duckdb
 
 from aisbench_core.model import Attempt, Event, Level, MetricSample, Progress, RunRecord, RunState, Series, SeriesPlan
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_schema import VERSION
-from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.store.ledger.database.ledger_schema import VERSION
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.series import SeriesLedger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.migrations import LATEST
 from tests import records as a

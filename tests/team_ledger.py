@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.running.stores.address import LedgerAddress, ledger_address
-from aisbench_core.running.stores.postgres_connection import connect
-from aisbench_core.running.stores.postgres_schema import SCHEMA
+from aisbench_core.store.ledger.database.address import LedgerAddress, ledger_address
+from aisbench_core.store.ledger.database.postgres_connection import connect
+from aisbench_core.store.ledger.database.postgres_schema import SCHEMA
 from tests.postgres_server import PASSWORD, USER, PostgresServer
 
 IN_A_FILE = pytest.mark.parametrize("ledger_url", ["sqlite"], indirect=True)

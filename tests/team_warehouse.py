@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from aisbench_core.errors import AisbenchError, WarehouseError
+from aisbench_core.base.errors import AisbenchError, WarehouseError
 from aisbench_core.model import MetricSample, RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.team import SCHEME, Access, Bucket, TeamLocation, team_location

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.cloud.server_clock import machine_clock
-from aisbench_core.credentials import Credentials, find_credentials
+from aisbench_core.config.credentials import Credentials, find_credentials
+from aisbench_core.config.settings import Profile, Settings, load_profile
 from aisbench_core.model import Api, Clock
-from aisbench_core.settings import Profile, Settings, load_profile
 
 
 class Clouds:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import TypeVar
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
 from aisbench_core.model import ENDED_PHASES, JobStatus, Phase
 
 PAGE = 50  # the API's maximum

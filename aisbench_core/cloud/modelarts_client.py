@@ -14,12 +14,12 @@ from huaweicloudsdkcore.invoker.invoker import SyncInvoker
 from huaweicloudsdkcore.retry.backoff_strategy import BackoffStrategy
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 
+from aisbench_core.base.errors import CloudError
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.addresses import is_loopback, split
 from aisbench_core.cloud.refusals import Refusals
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import CloudError
-from aisbench_core.messages import Message
-from aisbench_core.settings import Profile
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 
 CONNECT_SECONDS = 10.0
 READ_RETRIES = 1

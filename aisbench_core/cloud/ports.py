@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import (
     Algorithm,
     Api,
@@ -34,7 +35,6 @@ from aisbench_core.model import (
     SubscribedAlgorithm,
     WaitingJob,
 )
-from aisbench_core.settings import Profile
 
 OnProgress = Callable[[int, int], None]
 """Called with (done, total) after each object, from any thread; must return quickly."""

@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import (
+from aisbench_core.base.errors import (
     AccessDenied,
     AuthFailed,
     CloudError,
@@ -17,7 +16,8 @@ from aisbench_core.errors import (
     JobNameTaken,
     QuotaExceeded,
 )
-from aisbench_core.messages import Hint, Message, joined
+from aisbench_core.base.messages import Hint, Message, joined
+from aisbench_core.config.credentials import Credentials
 
 LONGEST_MESSAGE = 300
 LONGEST_TITLE = 250

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NoReturn
 
-from aisbench_core.errors import CloudRejected
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import CloudRejected
+from aisbench_core.base.messages import Message
 from aisbench_core.model import Algorithm, JobRequest, SubscribedAlgorithm
 
 # ruff: noqa: ARG002  # the arguments are those of TrainingService, which may be given by name

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from aisbench_core.messages import Hint, Message
+from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model.run import Event, Level
 
 # Letters of a note, letters of a tag, tags of a run, letters of a name.

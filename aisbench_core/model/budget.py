@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
 from aisbench_core.model.run import Run
 from aisbench_core.model.series import Series
 from aisbench_core.model.spec import Frozen

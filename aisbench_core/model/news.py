@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
 from aisbench_core.model.run import Run
 
 

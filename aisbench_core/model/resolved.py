@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.messages import Message, from_json, to_json
+from aisbench_core.base.messages import Message, from_json, to_json
 from aisbench_core.model.spec import canonical_json
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
-from aisbench_core.messages import Hint, Message
+from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model.job import JobStatus
 from aisbench_core.model.spec import RunSpec, Scalar
 

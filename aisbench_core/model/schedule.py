@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
 from aisbench_core.model.run import Grant, Role
 from aisbench_core.model.series import SeriesPlan
 from aisbench_core.model.spec import Frozen

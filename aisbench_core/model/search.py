@@ -7,9 +7,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, StrictFloat, StrictInt, model_validator
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
+from aisbench_core.base.value_errors import refusal
 from aisbench_core.model.spec import Frozen, Scalar
-from aisbench_core.value_errors import refusal
 
 MOST_TRIALS = 1000
 MOST_SEED = 2**32 - 1

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from aisbench_core.messages import Message, joined, plural
+from aisbench_core.base.messages import Message, joined, plural
 from aisbench_core.model.run import Grant, Role
 from aisbench_core.model.search import ParameterSearch
 from aisbench_core.model.spec import Frozen, RunSpec, Scalar

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
+from aisbench_core.base.value_errors import refusal
 from aisbench_core.model.spec_roles import (
     COMPARED_ALONG,
     LABEL,
@@ -21,7 +22,6 @@ from aisbench_core.model.spec_roles import (
     SpecField,
     SpecRole,
 )
-from aisbench_core.value_errors import refusal
 
 Clock = Callable[[], datetime]
 """Returns the current time, aware UTC."""

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from aisbench_core.access import permitted
-from aisbench_core.access.server_files import require_open_files
-from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.changes import log_change
+from aisbench_core.base.errors import Problem, SpecError
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.ports import Connect, OnProgress
-from aisbench_core.errors import Problem, SpecError
-from aisbench_core.messages import Message
+from aisbench_core.domain.access import permitted
+from aisbench_core.domain.access.changes import log_change
+from aisbench_core.domain.access.server_files import require_open_files
+from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Actor, Algorithm, JobRequest, RunSpec, SubscribedAlgorithm
-from aisbench_core.running import run_paths
 from aisbench_core.running.code import files_beside, read_code, upload
+from aisbench_core.store.run_folders import run_paths
 
 SCRIPT = "ma-pre-start.sh"
 

@@ -10,16 +10,16 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
-from aisbench_core.access.server_files import code_folder_of, open_within
-from aisbench_core.authoring import pre_start
-from aisbench_core.authoring.code_folder import NEVER_UPLOADED
-from aisbench_core.authoring.workloads import Workload
+from aisbench_core.base.errors import CloudRejected, CloudUnavailable, ConfigError
+from aisbench_core.base.messages import Message
+from aisbench_core.base.messages.file_names import is_utf8
+from aisbench_core.base.private_files import write_whole
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
-from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError
-from aisbench_core.messages import Message
-from aisbench_core.messages.file_names import is_utf8
+from aisbench_core.domain.access.server_files import code_folder_of, open_within
+from aisbench_core.domain.authoring import pre_start
+from aisbench_core.domain.authoring.code_folder import NEVER_UPLOADED
+from aisbench_core.domain.authoring.workloads import Workload
 from aisbench_core.model import RunSpec, canonical_json
-from aisbench_core.private_files import write_whole
 
 BLOCK = 1024 * 1024
 # Files whose hashes are remembered, so that launching code again costs a look at each file, not reading it.

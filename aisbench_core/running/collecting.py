@@ -7,8 +7,7 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
-from aisbench_core.errors import (
+from aisbench_core.base.errors import (
     AccessDenied,
     AisbenchError,
     AuthFailed,
@@ -17,9 +16,25 @@ from aisbench_core.errors import (
     CloudRejected,
     CloudUnavailable,
 )
-from aisbench_core.formats import size
-from aisbench_core.job_secrets import JobSecrets, masked
-from aisbench_core.messages import Message, joined
+from aisbench_core.base.formats import size
+from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.private_files import sync, write_whole
+from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
+from aisbench_core.config.job_secrets import JobSecrets, masked
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
+from aisbench_core.domain.results.job_events import cloud_events
+from aisbench_core.domain.results.progress import read_progress, seconds_in, target_message
+from aisbench_core.domain.results.record import (
+    dump_record,
+    parse_outline,
+    read_annotations,
+    read_samples,
+    read_stated,
+    write_record,
+)
+from aisbench_core.domain.results.result_files import collect
+from aisbench_core.domain.results.train_result_info import stamped
 from aisbench_core.model import (
     CardSample,
     Clock,
@@ -34,28 +49,13 @@ from aisbench_core.model import (
     RunState,
     TrainResultInfo,
 )
-from aisbench_core.private_files import sync, write_whole
-from aisbench_core.progress.watch import ProgressWatch
-from aisbench_core.results.card_samples import fetch_card_samples, read_card_samples, write_card_samples
-from aisbench_core.results.job_events import cloud_events
-from aisbench_core.results.progress import read_progress, seconds_in, target_message
-from aisbench_core.results.record import (
-    dump_record,
-    parse_outline,
-    read_annotations,
-    read_samples,
-    read_stated,
-    write_record,
-)
-from aisbench_core.results.result_files import collect
-from aisbench_core.results.train_result_info import stamped
-from aisbench_core.running import run_paths
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.resolving.stored import read_resolved
+from aisbench_core.running.progress.watch import ProgressWatch
 from aisbench_core.running.run_files import read_facts
-from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.steps import fetch_logs, fetch_samples, fetch_summaries, watch_job
-from aisbench_core.settings import Settings
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders import run_paths
+from aisbench_core.store.run_folders.resolved import read_resolved
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 T = TypeVar("T")
 

@@ -12,31 +12,31 @@ from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
 
-from aisbench_core.access.process_account import process_account
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.base.errors import AisbenchError, DamagedLedger, LedgerUnavailable
+from aisbench_core.base.messages import Message
+from aisbench_core.base.private_files import is_read_only
 from aisbench_core.cloud.ports import Connect
-from aisbench_core.errors import AisbenchError, DamagedLedger, LedgerUnavailable
-from aisbench_core.job_secrets import JobSecrets
-from aisbench_core.messages import Message
+from aisbench_core.config.job_secrets import JobSecrets
+from aisbench_core.config.process_account import process_account
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Clock, Run, RunRecord
-from aisbench_core.private_files import is_read_only
-from aisbench_core.progress.watch import ProgressWatch
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.following.beats import Beats
 from aisbench_core.running.following.profile_follower import ProfileFollower
 from aisbench_core.running.following.tasks import EVERYTHING, Tasks
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.logs import LogPace
-from aisbench_core.running.publishing.folders import RunFolders
-from aisbench_core.running.publishing.following import FollowedFolders
+from aisbench_core.running.progress.watch import ProgressWatch
 from aisbench_core.running.resolving.service import Sealing
-from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.runs import Launches
 from aisbench_core.running.stall_guard import StallGuard
 from aisbench_core.running.steps import Steps
-from aisbench_core.running.stores.connection import ALL, Leases, ProfileShare
-from aisbench_core.settings import Settings
+from aisbench_core.store.ledger.database.connection import ALL, Leases, ProfileShare
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.watches import WatchLedger
+from aisbench_core.store.run_folders.folders import RunFolders
+from aisbench_core.store.run_folders.following import FollowedFolders
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 LOG = logging.getLogger(__name__)
 

@@ -10,11 +10,13 @@ from datetime import datetime, timedelta
 
 from pydantic import TypeAdapter, ValidationError
 
+from aisbench_core.base.errors import CloudError, CloudRejected, CloudUnavailable, ResultError
+from aisbench_core.base.messages import verbatim
+from aisbench_core.base.private_files import write_whole
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.errors import CloudError, CloudRejected, CloudUnavailable, ResultError
-from aisbench_core.job_secrets import masked
-from aisbench_core.logs.lines import is_system
-from aisbench_core.messages import verbatim
+from aisbench_core.config.job_secrets import masked
+from aisbench_core.domain.logs.lines import is_system
+from aisbench_core.domain.results.record import damaged, inside
 from aisbench_core.model import (
     ENDED_PHASES,
     DiagnosedFault,
@@ -30,10 +32,8 @@ from aisbench_core.model import (
     RunAttempt,
     StageStep,
 )
-from aisbench_core.private_files import write_whole
-from aisbench_core.results.record import damaged, inside
 from aisbench_core.running import logs
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 # Events have whole seconds, and nodes send theirs with a delay.
 OVERLAP = timedelta(minutes=1)

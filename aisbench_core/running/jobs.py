@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
-from aisbench_core.access import permitted_for
-from aisbench_core.changes import log_change, note_values
-from aisbench_core.cloud.ports import Connect, TrainingService
-from aisbench_core.errors import (
+from aisbench_core.base.errors import (
     AccessDenied,
     AuthFailed,
     CloudNotFound,
@@ -17,10 +14,13 @@ from aisbench_core.errors import (
     Problem,
     SpecError,
 )
-from aisbench_core.messages import Message, verbatim
+from aisbench_core.base.messages import Message, verbatim
+from aisbench_core.cloud.ports import Connect, TrainingService
+from aisbench_core.domain.access import permitted_for
+from aisbench_core.domain.access.changes import log_change, note_values
 from aisbench_core.model import Actor, Api, Clock, DiagnosisTask, Event, JobStatus, Phase, RegionJob, Run
-from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.runs import Runs
+from aisbench_core.store.ledger.ledger import Ledger
 
 FIND = Message("find the job")
 _ID = re.compile(r"[A-Za-z0-9_-]+(/[0-9]+)?")  # API v1: a job and its version

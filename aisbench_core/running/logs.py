@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from aisbench_core.base.errors import CloudNotFound
+from aisbench_core.base.private_files import draft_of
 from aisbench_core.cloud.ports import ObjectStore
-from aisbench_core.errors import CloudNotFound
-from aisbench_core.job_secrets import byte_forms, masked_bytes
-from aisbench_core.private_files import draft_of
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.config.job_secrets import byte_forms, masked_bytes
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 # How much of the end a tail reads to find its lines.
 TAIL_BYTES = 256 * 1024

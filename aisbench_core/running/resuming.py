@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
-from aisbench_core.liveness.step_reports import step_file_node
+from aisbench_core.config.settings import Profile
+from aisbench_core.domain.liveness.step_reports import step_file_node
+from aisbench_core.domain.results.card_samples import is_card_file
+from aisbench_core.domain.results.result_files import is_result_file
 from aisbench_core.model import Run
-from aisbench_core.results.card_samples import is_card_file
-from aisbench_core.results.result_files import is_result_file
-from aisbench_core.running import run_paths
-from aisbench_core.settings import Profile
+from aisbench_core.store.run_folders import run_paths
 
 COPIES_AT_ONCE = 8
 

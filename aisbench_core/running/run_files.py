@@ -7,10 +7,25 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.errors import DamagedLedger, ResultError, RunNotFound
-from aisbench_core.liveness.slow_cards import CardRate
-from aisbench_core.messages import Message
-from aisbench_core.messages.file_names import readable_name
+from aisbench_core.base.errors import DamagedLedger, ResultError, RunNotFound
+from aisbench_core.base.messages import Message
+from aisbench_core.base.messages.file_names import readable_name
+from aisbench_core.base.private_files import write_whole
+from aisbench_core.config.settings import Profile
+from aisbench_core.domain.liveness.slow_cards import CardRate
+from aisbench_core.domain.progress.points import read_points
+from aisbench_core.domain.results.card_samples import read_card_samples
+from aisbench_core.domain.results.record import (
+    Unread,
+    damaged,
+    inside,
+    read_annotations,
+    read_record,
+    read_samples,
+    read_stated,
+)
+from aisbench_core.domain.summaries.curves import CurveReader, RunCurves, iter_scalars
+from aisbench_core.domain.summaries.events import Scalar
 from aisbench_core.model import (
     NOTHING_RESOLVED,
     CardSample,
@@ -24,30 +39,16 @@ from aisbench_core.model import (
     TrainingPoint,
     WorkloadFacts,
 )
-from aisbench_core.private_files import write_whole
-from aisbench_core.progress.points import read_points
-from aisbench_core.results.card_samples import read_card_samples
-from aisbench_core.results.record import (
-    Unread,
-    damaged,
-    inside,
-    read_annotations,
-    read_record,
-    read_samples,
-    read_stated,
-)
-from aisbench_core.running import logs, run_paths
+from aisbench_core.running import logs
 from aisbench_core.running.job_watch import read_details
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.publishing.cache import names_in
-from aisbench_core.running.publishing.folders import RunFolders
-from aisbench_core.running.publishing.parts import FolderPart
-from aisbench_core.running.resolving.stored import read_resolved
-from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.step_files import read_rates
-from aisbench_core.settings import Profile
-from aisbench_core.summaries.curves import CurveReader, RunCurves, iter_scalars
-from aisbench_core.summaries.events import Scalar
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders import run_paths
+from aisbench_core.store.run_folders.cache import names_in
+from aisbench_core.store.run_folders.folders import RunFolders
+from aisbench_core.store.run_folders.parts import FolderPart
+from aisbench_core.store.run_folders.resolved import read_resolved
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 
 @dataclass(frozen=True, slots=True)

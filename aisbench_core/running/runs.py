@@ -7,13 +7,27 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from aisbench_core.access import permitted, permitted_for
-from aisbench_core.access.server_files import require_open_files
-from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.changes import note_values
-from aisbench_core.errors import AisbenchError, Problem, SpecError, StaleRun, full_disks_named
-from aisbench_core.messages import Message, joined
+from aisbench_core.base.errors import AisbenchError, Problem, SpecError, StaleRun, full_disks_named
+from aisbench_core.base.messages import Message, joined
+from aisbench_core.base.private_files import (
+    abandoned,
+    draft_of,
+    is_read_only,
+    make_private_file,
+    make_private_folder,
+    require_writable,
+    write_whole,
+)
+from aisbench_core.cloud.regions import Regions
+from aisbench_core.config.settings import Profile, Settings
+from aisbench_core.domain.access import permitted, permitted_for
+from aisbench_core.domain.access.changes import note_values
+from aisbench_core.domain.access.server_files import require_open_files
+from aisbench_core.domain.authoring.specfile import to_yaml
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.preflight.offline import expected_cost, price_of
+from aisbench_core.domain.preflight.rule import subject_of
+from aisbench_core.domain.preflight.service import Preflight
 from aisbench_core.model import (
     Actor,
     Clock,
@@ -27,30 +41,16 @@ from aisbench_core.model import (
     RunState,
 )
 from aisbench_core.model.run import SEARCH_REASON
-from aisbench_core.preflight.offline import expected_cost, price_of
-from aisbench_core.preflight.rule import subject_of
-from aisbench_core.preflight.service import Preflight
-from aisbench_core.private_files import (
-    abandoned,
-    draft_of,
-    is_read_only,
-    make_private_file,
-    make_private_folder,
-    require_writable,
-    write_whole,
-)
-from aisbench_core.regions import Regions
-from aisbench_core.running import run_paths
-from aisbench_core.running.budgets.holds import hold_reason, launch_check
-from aisbench_core.running.budgets.ledger import PlannedLaunch
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_limits import LaunchLimits
-from aisbench_core.running.publishing.folders import RunFolders
-from aisbench_core.running.publishing.parts import FolderPart
-from aisbench_core.running.removals import read_removals, removal_of
+from aisbench_core.people.budgets.holds import hold_reason, launch_check
+from aisbench_core.people.budgets.ledger import PlannedLaunch
 from aisbench_core.running.run_files import LaunchFacts, write_facts
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import Profile, Settings
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.limits import LaunchLimits
+from aisbench_core.store.run_folders import run_paths
+from aisbench_core.store.run_folders.folders import RunFolders
+from aisbench_core.store.run_folders.parts import FolderPart
+from aisbench_core.store.run_folders.removals import read_removals, removal_of
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 # The follower may advance a run between our read and our write; it does so a few times per run, never this often.
 STOP_TRIES = 20

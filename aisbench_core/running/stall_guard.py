@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from zlib import crc32
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.base.errors import AisbenchError, CloudRejected, ResultError
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.ports import Cloud
-from aisbench_core.errors import AisbenchError, CloudRejected, ResultError
-from aisbench_core.liveness import stalls
-from aisbench_core.liveness.slow_cards import CardRate, slow_message
-from aisbench_core.liveness.stalls import Limits, Observation, Watch
-from aisbench_core.messages import Message
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.liveness import stalls
+from aisbench_core.domain.liveness.slow_cards import CardRate, slow_message
+from aisbench_core.domain.liveness.stalls import Limits, Observation, Watch
+from aisbench_core.domain.results.utilisation import measured_until
 from aisbench_core.model import (
     Event,
     JobStatus,
@@ -27,11 +28,10 @@ from aisbench_core.model import (
     canonical_json,
 )
 from aisbench_core.model.run import STALLED_MINUTES
-from aisbench_core.results.utilisation import measured_until
-from aisbench_core.running import run_paths
-from aisbench_core.running.ledger_watches import WatchLedger
 from aisbench_core.running.run_files import read_facts
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.ledger.watches import WatchLedger
+from aisbench_core.store.run_folders import run_paths
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 # Of each output, 1000 objects each; a job that has written more shows new ones in its log as well.
 LISTED_PAGES = 10

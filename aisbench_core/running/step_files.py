@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator
 
 from pydantic import TypeAdapter, ValidationError
 
+from aisbench_core.base.private_files import write_whole
 from aisbench_core.cloud.ports import ObjectStore
-from aisbench_core.liveness.slow_cards import CardRate
-from aisbench_core.liveness.step_reports import StepReport, parse_steps, step_file_node
-from aisbench_core.private_files import write_whole
+from aisbench_core.domain.liveness.slow_cards import CardRate
+from aisbench_core.domain.liveness.step_reports import StepReport, parse_steps, step_file_node
 from aisbench_core.running import logs
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 # A job may write anything there; the reporter ends at 8 MB for each card of a node.
 MOST_BYTES = 1024 * 1024 * 1024

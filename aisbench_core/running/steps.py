@@ -10,13 +10,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.base.errors import CloudRejected, CloudUnavailable, ConfigError, JobGone, JobNameTaken, StaleRun
+from aisbench_core.base.formats import size
+from aisbench_core.base.messages import Message, joined, message_of
 from aisbench_core.cloud.ports import Cloud, Connect
-from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError, JobGone, JobNameTaken, StaleRun
-from aisbench_core.formats import size
-from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
-from aisbench_core.liveness.slow_cards import card_rates
-from aisbench_core.messages import Message, joined, message_of
+from aisbench_core.config.job_secrets import JobSecrets, masked, masked_errors
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.liveness.slow_cards import card_rates
+from aisbench_core.domain.preflight.offline import preflight
+from aisbench_core.domain.results.job_events import alert_message
+from aisbench_core.domain.results.record import write_samples
+from aisbench_core.domain.summaries.fetching import FetchedEvents, fetch_event_files
 from aisbench_core.model import (
     AlertKind,
     Clock,
@@ -34,26 +39,21 @@ from aisbench_core.model import (
     RunState,
     TaskStatus,
 )
-from aisbench_core.preflight.offline import preflight
-from aisbench_core.progress.watch import ProgressWatch
-from aisbench_core.results.job_events import alert_message
-from aisbench_core.results.record import write_samples
-from aisbench_core.running import logs, run_paths
+from aisbench_core.running import logs
 from aisbench_core.running.code import CodeManifest, files_beside, read_code, upload
 from aisbench_core.running.job_watch import JobWatch
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.publishing.code import sent_code
+from aisbench_core.running.progress.watch import ProgressWatch
+from aisbench_core.running.published_code import sent_code
 from aisbench_core.running.resolving.service import Resolver, Sealing, store_resolved
 from aisbench_core.running.resuming import copy_left, left_files
-from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.stall_guard import StallGuard, stop_reason
 from aisbench_core.running.step_files import fetch_steps, latest_steps, reports_steps, write_rates
-from aisbench_core.settings import Settings
-from aisbench_core.summaries.fetching import FetchedEvents, fetch_event_files
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders import run_paths
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 SAMPLE_SECONDS = 60.0
-# How long a created job may take to appear in the cloud's list.
-SETTLE_SECONDS = 10.0
+SETTLE_SECONDS = 10.0  # so long a created job may take to appear in the cloud's list
 
 # Most jobs write no event files: as long as there are none, they are looked for after 5 minutes, then every 15.
 UNSEEN_FACTOR = 20

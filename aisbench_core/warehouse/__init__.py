@@ -1,14 +1,13 @@
 """The results warehouse: records runs in DuckDB and answers leaderboard, comparison, scaling and export."""
 
-from aisbench_core.warehouse.answers.boards import BoardPage, BoardRow
-from aisbench_core.warehouse.answers.compared import Comparability, Comparison, MetricComparison
-from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
-from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint
-from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, RUN_SORTS
-from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
+from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.validity.validation import RunEvaluation, Validation
-from aisbench_core.warehouse.values import (
+from aisbench_core.warehouse.values.boards import BoardPage, BoardRow
+from aisbench_core.warehouse.values.compared import Comparability, Comparison, MetricComparison
+from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
+from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable
+from aisbench_core.warehouse.values.runs import (
     BoardQuery,
     Check,
     CheckLevel,
@@ -18,6 +17,7 @@ from aisbench_core.warehouse.values import (
     SeriesEvaluation,
     Validity,
 )
+from aisbench_core.warehouse.values.scalings import Scaling, ScalingPoint
 
 __all__ = [
     "BOARD_SORTS",

@@ -9,53 +9,52 @@ from typing import IO, Concatenate, ParamSpec, TypeVar
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.access import permitted
-from aisbench_core.changes import log_change
+from aisbench_core.domain.access import permitted
+from aisbench_core.domain.access.changes import log_change
+from aisbench_core.domain.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.model import Actor, Resolved, Run, RunRecord, WorkloadFacts
-from aisbench_core.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.warehouse.answers import (
     activity,
-    baselines,
     board,
     compare,
     distinguishing,
     dots,
     facets,
-    histories,
     history,
     peers,
     ranks,
     scaling,
-    search,
     servers,
 )
 from aisbench_core.warehouse.answers.activity import RegionActivity
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails, board_row
-from aisbench_core.warehouse.answers.boards import BenchmarkPage, BoardPage, BoardRow
-from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers, Usual
-from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
-from aisbench_core.warehouse.answers.histories import Baseline, History, Regressions, TrendPage, TrendRow, VersionField
 from aisbench_core.warehouse.answers.ranks import NodeHistory
-from aisbench_core.warehouse.answers.scalings import ConfigurationPage, Scaling
+from aisbench_core.warehouse.answers.spending import StoredSpending
 from aisbench_core.warehouse.exporting import export, reported
-from aisbench_core.warehouse.exports import Export, OnRows, ignore_rows
-from aisbench_core.warehouse.records import record, runs
+from aisbench_core.warehouse.maintenance import integrity, merging, snapshots
+from aisbench_core.warehouse.queries import search
+from aisbench_core.warehouse.records import baselines, record, runs
 from aisbench_core.warehouse.records.annotations import StoredAnnotations
 from aisbench_core.warehouse.records.imports import Imports
 from aisbench_core.warehouse.records.recorder import Recorder
 from aisbench_core.warehouse.records.runs import StoredSpec
 from aisbench_core.warehouse.records.saved_views import SavedViews
 from aisbench_core.warehouse.records.stored_series import StoredSeries
-from aisbench_core.warehouse.spending.answers import StoredSpending
-from aisbench_core.warehouse.store import integrity, merging, snapshots
 from aisbench_core.warehouse.store.engine import PATIENCE_S
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.lake import Lake
-from aisbench_core.warehouse.store.protocol import Compacted, Progress, Store, no_progress
 from aisbench_core.warehouse.store.team import TeamLocation
+from aisbench_core.warehouse.tables.store import Compacted, Progress, Store, no_progress
 from aisbench_core.warehouse.validity import validation
 from aisbench_core.warehouse.validity.evaluation import Evaluator
-from aisbench_core.warehouse.values import BoardQuery, Facets, RegionFacts, RunPage, RunRow
+from aisbench_core.warehouse.values import histories
+from aisbench_core.warehouse.values.boards import BenchmarkPage, BoardPage, BoardRow
+from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers, Usual
+from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
+from aisbench_core.warehouse.values.exports import Export, OnRows, ignore_rows
+from aisbench_core.warehouse.values.histories import Baseline, History, Regressions, TrendPage, TrendRow, VersionField
+from aisbench_core.warehouse.values.runs import BoardQuery, Facets, RegionFacts, RunPage, RunRow
+from aisbench_core.warehouse.values.scalings import ConfigurationPage, Scaling
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -10,12 +10,12 @@ from typing import Protocol
 from aisbench_sandbox.attempts import FaultScenario
 from aisbench_sandbox.engine import boot
 from aisbench_sandbox.engine.node import processes
-from aisbench_sandbox.engine.queue import Occupied, QueueSnapshot, Waiting, decide
 from aisbench_sandbox.engine.recovery import JobOutcome, job_after
 from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, waiting
 from aisbench_sandbox.engine.training import INTERRUPTED, Training, TrainingContext
 from aisbench_sandbox.files import remove_tree
 from aisbench_sandbox.job import WAITING, Job, JobPhase, TaskEnd
+from aisbench_sandbox.queue import Occupied, QueueSnapshot, Waiting, decide
 from aisbench_sandbox.refusals import Refused
 
 log = logging.getLogger(__name__)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aisbench_sandbox.capacity import Capacity
-from aisbench_sandbox.engine.queue import Host, Occupied, Waiting, assign_hosts
 from aisbench_sandbox.job import Job, JobPhase
+from aisbench_sandbox.queue import Host, Occupied, Waiting, assign_hosts
 from aisbench_sandbox.refusals import Refused
 
 

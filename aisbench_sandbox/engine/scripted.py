@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from aisbench_sandbox.attempts import FaultScenario
 from aisbench_sandbox.capacity import Capacity
-from aisbench_sandbox.engine.queue import QueueSnapshot, decide
 from aisbench_sandbox.engine.recovery import JobOutcome, job_after
 from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, occupied, waiting
 from aisbench_sandbox.engine.stamp import output_paths, stamp_results
@@ -18,6 +17,7 @@ from aisbench_sandbox.job import Job, JobPhase, TaskEnd
 from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
+from aisbench_sandbox.queue import QueueSnapshot, decide
 
 
 class Pace(StrEnum):

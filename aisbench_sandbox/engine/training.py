@@ -15,9 +15,8 @@ from aisbench_sandbox.engine.node.hang_detector import HangDetector
 from aisbench_sandbox.engine.node.layout import Node, Site
 from aisbench_sandbox.engine.node.meter import Meter
 from aisbench_sandbox.engine.node.processes import Process
-from aisbench_sandbox.engine.node.run import UPLOAD_SECONDS, NodeFailed, NodeRun
+from aisbench_sandbox.engine.node_run import UPLOAD_SECONDS, NodeFailed, NodeRun
 from aisbench_sandbox.engine.ports import master_port
-from aisbench_sandbox.engine.queue import Occupied
 from aisbench_sandbox.engine.rank_tables import loopback
 from aisbench_sandbox.engine.recovery import JobOutcome, is_retried
 from aisbench_sandbox.engine.scheduling import occupied
@@ -26,6 +25,7 @@ from aisbench_sandbox.files import remove_tree
 from aisbench_sandbox.job import Job, TaskEnd
 from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.queue import Occupied
 
 log = logging.getLogger(__name__)
 

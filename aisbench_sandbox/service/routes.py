@@ -11,15 +11,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import job_calls, responses, task_calls
-from aisbench_sandbox.service.calls import Routes, Services
+from aisbench_sandbox.service import saved_calls
 from aisbench_sandbox.service.gateway import Gateway, answer
 from aisbench_sandbox.service.grouping import experiment_calls, tag_calls
+from aisbench_sandbox.service.jobs import job_calls, task_calls
 from aisbench_sandbox.service.lockout import Lockout
 from aisbench_sandbox.service.resources import calls as resource_calls
 from aisbench_sandbox.service.resources import pool_calls, registry_calls
-from aisbench_sandbox.service.saved import calls as saved_calls
-from aisbench_sandbox.service.training_jobs import NothingRecorded
+from aisbench_sandbox.service.services import Routes, Services
+from aisbench_sandbox.service.state import responses
+from aisbench_sandbox.service.state.training_jobs import NothingRecorded
 from aisbench_sandbox.service.v1 import calls as v1_calls
 
 # Method, path below /v2/{project_id}/, and handler.

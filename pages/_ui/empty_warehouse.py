@@ -5,9 +5,9 @@ from typing import NoReturn
 
 import streamlit as st
 
-from aisbench_core.errors import DamagedLedger
+from aisbench_core.base.errors import DamagedLedger
 from aisbench_core.model import TERMINAL
-from aisbench_core.warehouse.values import RegionFacts
+from aisbench_core.warehouse.values.runs import RegionFacts
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import end_page
 from pages._ui.shell.navigation import CONFIGURE, IMPORT, link

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from aisbench_core.private_files import require_writable
+from aisbench_core.base.private_files import require_writable
 from pages._ui.layout import install_layout, scripts
 from pages._ui.search import show_search, show_search_button
 from pages._ui.session.ended import install_way_back, show_end

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.runs.cards import run_facts, run_titles
+from aisbench_core.warehouse.values.runs import BoardQuery
+from pages._ui.cards.run_cards import run_facts, run_titles
 from pages._ui.shell import navigation, url
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.charts import row_name

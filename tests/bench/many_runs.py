@@ -9,6 +9,7 @@ import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from aisbench_core.domain.results.train_result_info import render
 from aisbench_core.model import (
     CollectedResult,
     RankResult,
@@ -19,7 +20,6 @@ from aisbench_core.model import (
     TrainResultInfo,
     WorkloadFacts,
 )
-from aisbench_core.results.train_result_info import render
 from tests import records as a
 
 REGION = "cn-north-9"

@@ -3,8 +3,8 @@
 import time
 from pathlib import Path
 
-from aisbench_core.diagnosing.log_clues import find_clues
-from aisbench_core.diagnosing.rules import shipped_rules
+from aisbench_core.running.diagnosing.log_clues import find_clues
+from aisbench_core.running.diagnosing.rules import shipped_rules
 from tests.bench import diagnosis_figures
 from tests.bench.figures import put
 from tests.failure_corpus import NOTHING_FOUND, cases, score

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workload, Workloads
+from aisbench_core.domain.results.result_files import collect
 from aisbench_core.model import Run, RunSpec, RunState, TrainResultInfo
-from aisbench_core.results.result_files import collect
-from aisbench_core.running import run_paths
 from aisbench_core.running.code import SETTLED_S, read_code, upload
-from aisbench_core.settings import HOME
+from aisbench_core.store.run_folders import run_paths
 from tests.bench.test_transfers import RANKS, ROUNDS, naive_client, seconds, store_at
 from tests.bench.test_transfers import files as files
 from tests.bench.test_transfers import quick as quick

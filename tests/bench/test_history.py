@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.readers.logs import read_log
-from aisbench_core.importing.readers.reading import read_path
-from aisbench_core.importing.readers.results import UPSTREAM_ZONE, ParsedResult
+from aisbench_core.exchange.readers.logs import read_log
+from aisbench_core.exchange.readers.reading import read_path
+from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult
 from tests.bench.test_transfers import seconds
 from tests.unit.old_logs import BERT_PATH, block, modelarts, stubs
 

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Role
-from aisbench_core.settings import Settings
-from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.model.token import TokenRequest
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.bench import figures, many_runs, warehouses

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.choices import Choices
-from aisbench_core.importing.readers.reading import read_path
-from aisbench_core.importing.readers.results import ParsedResult
-from aisbench_core.settings import Settings
+from aisbench_core.config.settings import Settings
+from aisbench_core.exchange.importing.choices import Choices
+from aisbench_core.exchange.readers.reading import read_path
+from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.warehouse import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aisbench_core.model import RunState
-from aisbench_core.running import run_paths
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders import run_paths
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.bench import figures
 from tests.flow.command_line import AS_TYPED
 from tests.flow.following import Bench, bench_on

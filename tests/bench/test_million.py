@@ -8,12 +8,12 @@ from typing import TypeVar
 
 import pytest
 
-from aisbench_core.rulesets.ruleset import shipped
+from aisbench_core.domain.rulesets.ruleset import shipped
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
-from aisbench_core.warehouse.answers.group_statistics import statistics
+from aisbench_core.warehouse.queries.filters import CHOSEN, parameters
+from aisbench_core.warehouse.queries.group_statistics import statistics
 from aisbench_core.warehouse.records.rows import rows_of
-from aisbench_core.warehouse.store.schema import insert
+from aisbench_core.warehouse.tables.schema import insert
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from tests import records as a
 from tests.bench.figures import put

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 
 import aisbench_core
-from aisbench_core.client import Client
+from aisbench_core.config.settings import Settings
+from aisbench_core.interfaces.client import Client
 from aisbench_core.model import Role
-from aisbench_core.settings import Settings
-from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.model.token import TokenRequest
 from aisbench_core.wiring import open_core
 from tests.actors import TESTER
 from tests.bench import figures, many_runs, warehouses

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.preflight.offline import preflight
+from aisbench_core.domain.preflight.offline import preflight
 from tests.bench.test_transfers import seconds
 from tests.unit.good_specs import FLAVORS, WORKLOADS, code_folder, good_spec, profile
 

@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aisbench_core.mlflow.exporting import tracked_run
+from aisbench_core.exchange.mlflow.exporting import tracked_run
 from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.open.reading import reader
 from aisbench_core.warehouse.records.full_runs import iter_full_runs
-from aisbench_core.warehouse.store.reading import reader
 from tests.bench.figures import put
 from tests.bench.test_beside_mlflow import PYTHON
 from tests.bench.test_warehouse import finished

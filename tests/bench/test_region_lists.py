@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.settings import Settings
+from aisbench_core.config.settings import Settings
 from aisbench_core.wiring import open_core
 from tests import records as a
 from tests.bench.figures import put

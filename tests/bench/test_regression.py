@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from asv.step_detect import detect_steps
 
-from aisbench_core.statistics.difference import Reporting, detection_rate
-from aisbench_core.statistics.steps import steps
-from aisbench_core.warehouse.answers.histories import BaselineReason, HistoryRun, Outcome, VersionField
-from aisbench_core.warehouse.answers.regression import ALPHA, EFFECT, regression_verdict, with_outcomes
-from aisbench_core.warehouse.values import Validity
+from aisbench_core.domain.statistics.difference import Reporting, detection_rate
+from aisbench_core.domain.statistics.steps import steps
+from aisbench_core.warehouse.measures.regression import ALPHA, EFFECT, regression_verdict, with_outcomes
+from aisbench_core.warehouse.values.histories import BaselineReason, HistoryRun, Outcome, VersionField
+from aisbench_core.warehouse.values.runs import Validity
 from tests.records import T0
 
 SERIES = 300

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Run, RunState
-from aisbench_core.running import run_paths
+from aisbench_core.store.run_folders import run_paths
 from tests.bench import figures
 from tests.flow.following import Bench, bench_on
 from tests.sandbox_process import SandboxProcess

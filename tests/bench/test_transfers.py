@@ -10,8 +10,8 @@ import pytest
 from obs import ObsClient
 
 from aisbench_core.cloud.obs.objects import ObsStore
-from aisbench_core.credentials import Credentials
-from aisbench_core.settings import Profile, Settings
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile, Settings
 from tests.bench.quick_obs import LATENCY_S
 from tests.contract.region import sandbox_region
 from tests.sandbox_process import SandboxProcess

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Run, RunState
-from aisbench_core.running import run_paths
+from aisbench_core.store.run_folders import run_paths
 from tests.bench import figures
 from tests.bench.viewers import Viewer, look_together
 from tests.browser.console_process import ConsoleProcess

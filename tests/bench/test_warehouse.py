@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from aisbench_core.domain.rulesets.ruleset import shipped
 from aisbench_core.model import MetricSample, RunRecord
-from aisbench_core.rulesets.ruleset import shipped
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.validity.evaluation import Evaluator

@@ -11,13 +11,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from aisbench_core.model import Run
-from aisbench_core.running.ledger import Ledger, row_of
-from aisbench_core.running.stores.rows import insert
+from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.ledger import Ledger, row_of
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.group_statistics import settle
+from aisbench_core.warehouse.queries.group_statistics import settle
 from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.migrations import LATEST
-from aisbench_core.warehouse.store.schema import TABLES
+from aisbench_core.warehouse.tables.schema import TABLES
 from tests.bench import many_runs
 
 IMPORTED = 100_000

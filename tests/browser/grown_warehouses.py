@@ -4,8 +4,8 @@ import shutil
 from datetime import timedelta
 from pathlib import Path
 
-from aisbench_core.running.ledger import Ledger, row_of
-from aisbench_core.running.stores.rows import insert
+from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.ledger import Ledger, row_of
 from aisbench_core.warehouse import Warehouse
 from tests.bench import many_runs
 from tests.bench.warehouses import copy_runs

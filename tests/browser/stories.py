@@ -2,8 +2,8 @@
 
 from playwright.sync_api import expect
 
-from aisbench_core.accounts.audit import AuditQuery
 from aisbench_core.model import Role
+from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.wiring import Core
 from tests import records as a
 from tests.actors import TESTER

@@ -8,10 +8,10 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import expect
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import HOME
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess

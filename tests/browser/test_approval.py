@@ -8,8 +8,8 @@ import pytest
 import yaml
 from playwright.sync_api import expect
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import RunState
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.browser.conftest import QUICK

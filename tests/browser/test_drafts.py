@@ -12,7 +12,7 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Locator, expect
 
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import LookAt, OpenWindow, Visit

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, WebSocket
 
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_story import ask_to_launch, type_into
 from tests.browser.visit import OpenWindow

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 from playwright.sync_api import expect
 
-from aisbench_core.settings import Settings
-from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.config.settings import Settings
+from aisbench_core.model.token import TokenRequest
 from aisbench_core.wiring import open_core
 from tests.actors import TESTER
 from tests.browser.console_process import ConsoleProcess

@@ -9,9 +9,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from aisbench_core.authoring.config_file import ConfigFile
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.upstream.configs.reading import read
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.exchange.upstream.configs.reading import read
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
 from tests.browser.visit import OpenWindow, Visit

@@ -15,8 +15,8 @@ from filelock import FileLock
 from playwright.sync_api import expect
 
 from aisbench_core.running.job_watch import write_details
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from pages._ui.shell.tables import HEAD, ROW
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import LookAt, OpenWindow, Visit

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Role
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from pages._ui.shell.status import RESULTS_SECONDS, SECONDS
 from tests import records as a

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from aisbench_core.web.uploads import MOST_SESSION_BYTES, UPLOADS
+from aisbench_core.interfaces.web.uploads import MOST_SESSION_BYTES, UPLOADS
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns
 from tests.browser.visit import OpenWindow, Visit

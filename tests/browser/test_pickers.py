@@ -10,9 +10,9 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import Locator
 
-from aisbench_core.authoring.specfile import from_yaml
+from aisbench_core.domain.authoring.specfile import from_yaml
 from aisbench_core.model import RunSpec, RunState
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_drafts import drafts

@@ -9,9 +9,9 @@ from pathlib import Path
 from playwright.sync_api import Browser
 from pypdf import PdfReader
 
+from aisbench_core.exchange.report.reports import Reports
+from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.model import stated_of
-from aisbench_core.report.reports import Reports
-from aisbench_core.report.words import ReportLanguage
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 

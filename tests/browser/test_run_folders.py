@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 from aisbench_core.cloud.clouds import Clouds
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import RunState
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.browser.console_process import ConsoleProcess

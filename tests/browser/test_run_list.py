@@ -8,7 +8,7 @@ from filelock import FileLock
 from playwright.sync_api import expect
 
 from aisbench_core.model import RunState
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow
 from tests.console import seeds

@@ -25,7 +25,7 @@ def address(tmp_path: Path) -> Iterator[str]:
     pem.chmod(0o600)
     settings = {"DATA_DIR": tmp_path / "data", "TLS_CERTIFICATE": pem, "TLS_KEY": pem}
     environment = os.environ | {f"AISBENCH_{name}": str(value) for name, value in settings.items()}
-    command = [sys.executable, "-m", "aisbench_core.cli", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "aisbench_core.interfaces.cli", "serve", "--port", "0"]
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
     )

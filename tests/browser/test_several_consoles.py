@@ -13,8 +13,8 @@ from ssl import CERT_NONE, create_default_context
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Role
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import TESTER

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Role
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from pages._ui.session.ended import SERVER_ADDRESS
 from tests import records as a

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from aisbench_core.model import ServerResult
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import PEOPLE, assert_looks_right, in_turns

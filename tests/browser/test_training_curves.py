@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 from playwright.sync_api import expect
 
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow
 from tests.console import seeds
@@ -102,6 +102,6 @@ def tensorboards(console: int) -> list[int]:
             words = (folder / "cmdline").read_bytes().split(b"\0")
         except OSError:  # it has ended
             continue
-        if b"aisbench_core.summaries.tensorboard_process" in words and str(console).encode() in words:
+        if b"aisbench_core.domain.summaries.tensorboard_process" in words and str(console).encode() in words:
             found.append(int(folder.name))
     return found

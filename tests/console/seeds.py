@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import (
     Event,
     ExpectedCost,
@@ -15,9 +16,8 @@ from aisbench_core.model import (
     RunRecord,
     RunState,
 )
-from aisbench_core.running.budgets.holds import admitted
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import Settings
+from aisbench_core.people.budgets.holds import admitted
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import open_core
 from tests.actors import TESTER

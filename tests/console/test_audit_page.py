@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.accounts.audit_table import to_csv
-from aisbench_core.accounts.sessions import Session
 from aisbench_core.model import Role
+from aisbench_core.people.accounts.sessions import Session
+from aisbench_core.store.audit.audit import AuditQuery
+from aisbench_core.store.audit.audit_table import to_csv
 from aisbench_core.wiring import Core, open_core
 from pages._ui.audit.entries import PAGE
 from pages._ui.shell.core import SESSION

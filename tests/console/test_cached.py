@@ -3,9 +3,9 @@
 import time
 from pathlib import Path
 
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.shell.core import cached, ledger_answer
 from tests import records as a
 from tests.console.conftest import OpenPage

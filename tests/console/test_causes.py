@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.specfile import from_yaml
+from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import JobDetails, RunSpec, RunState
 from aisbench_core.running.job_watch import write_details
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import HOME
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OpenPage, texts
 from tests.console.job_details import AGAIN, HANG

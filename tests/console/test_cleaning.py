@@ -7,8 +7,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import Removal, RunPart
-from aisbench_core.running.removals import read_removals, write_removals
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.removals import read_removals, write_removals
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.actors import TESTER
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN

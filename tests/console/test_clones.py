@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.specfile import from_yaml
+from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import RunState
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import HOME
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OpenPage, texts

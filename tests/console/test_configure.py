@@ -6,12 +6,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from yaml import safe_dump
 
-from aisbench_core.authoring.specfile import from_yaml
+from aisbench_core.cloud.regions import OfferedFlavors
+from aisbench_core.config.settings import load_profile, load_settings
+from aisbench_core.domain.authoring.specfile import from_yaml
 from aisbench_core.model import Budget, BudgetScope, Flavor, RunSpec, StoredBudget
-from aisbench_core.regions import OfferedFlavors
-from aisbench_core.running.budgets.ledger import BudgetLedger
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import load_profile, load_settings
+from aisbench_core.people.budgets.ledger import BudgetLedger
+from aisbench_core.store.ledger.ledger import Ledger
 from pages._ui.shell.core import core
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OWN_DRAFT, OpenPage, newest, texts

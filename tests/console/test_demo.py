@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from aisbench_core.importing import demo
-from aisbench_core.importing.choices import DEMO_REGION
+from aisbench_core.exchange.importing import demo
+from aisbench_core.exchange.importing.choices import DEMO_REGION
 from aisbench_core.model import WayIn, local_actor
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.shell.core import core
 from tests.console.conftest import OpenPage, texts
 

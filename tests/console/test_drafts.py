@@ -6,8 +6,8 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.domain.authoring.specfile import from_yaml
+from aisbench_core.store.ledger.ledger import Ledger
 from pages._ui.shell.words import Language
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OWN_DRAFT, OpenPage, newest, texts

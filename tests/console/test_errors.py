@@ -6,14 +6,14 @@ import logging
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.errors import disk_error
+from aisbench_core.base.errors import disk_error
 from pages._ui.shell.errors import plain
 
 
 def our_error() -> None:
     """A page that meets an error of ours."""
-    from aisbench_core.errors import ConfigError
-    from aisbench_core.messages import verbatim
+    from aisbench_core.base.errors import ConfigError
+    from aisbench_core.base.messages import verbatim
     from pages._ui.shell.errors import errors_shown
 
     with errors_shown():

@@ -7,7 +7,7 @@ import pytest
 from openpyxl import load_workbook
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.access.operations import Operations
+from aisbench_core.domain.access.operations import Operations
 from aisbench_core.warehouse import Warehouse
 from pages._ui.shell import downloads
 from tests import records as a

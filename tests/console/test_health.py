@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.running.following.beats import Beats
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.stores.connection import ProfileShare
+from aisbench_core.store.ledger.database.connection import ProfileShare
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import utc_now
 from tests import records as a

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 from aisbench_core.model import Role
-from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.model.token import TokenRequest
 from tests.actors import named
 from tests.console.conftest import OpenPage
 from tests.series_bench import SPEC, SeriesBench

@@ -7,10 +7,10 @@ from urllib.parse import parse_qsl
 
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.authoring.specfile import from_yaml
+from aisbench_core.domain.authoring.specfile import from_yaml
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.console.conftest import BROWSER_KEY, OpenPage, texts

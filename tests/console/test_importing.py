@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.authoring.specfile import comments_of, from_yaml
+from aisbench_core.domain.authoring.specfile import comments_of, from_yaml
 from aisbench_core.model import Mode
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.console.conftest import OpenPage, newest, texts
 from tests.unit.upstream_files import ACCESS_KEY, LOCAL, SECRET_KEY, config, line_of, session
 

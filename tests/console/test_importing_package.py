@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.domain.authoring.specfile import from_yaml
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.console.conftest import OpenPage, newest, texts
 from tests.unit.upstream_files import ACCESS_KEY, LOCAL, SECRET_KEY, config
 from tests.upstream_package import NAME, OTHER, files, job, member, packed, write_folder

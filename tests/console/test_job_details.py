@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.liveness.stalls import Observation, begun
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.liveness.stalls import Observation, begun
 from aisbench_core.model import (
     Event,
     JobDetails,
@@ -19,9 +19,9 @@ from aisbench_core.model import (
     StageStep,
 )
 from aisbench_core.running.job_watch import write_details
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_watches import WatchLedger
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.watches import WatchLedger
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.job_details import AGAIN, AT, BROKEN, HANG, INTERRUPTED

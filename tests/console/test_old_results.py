@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.importing.choices import ImportAnswers
-from aisbench_core.importing.readers.results import ColumnMeaning, Table
+from aisbench_core.exchange.importing.choices import ImportAnswers
+from aisbench_core.exchange.readers.results import ColumnMeaning, Table
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity, Warehouse
 from pages._ui.imports.import_results import READ, REFUSED, answers_in, refused_in

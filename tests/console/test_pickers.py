@@ -6,9 +6,9 @@ import pytest
 import yaml
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.authoring.specfile import from_yaml
+from aisbench_core.domain.authoring.specfile import from_yaml
 from aisbench_core.model import RunSpec
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.console.conftest import OWN_DRAFT, OpenPage
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 from streamlit.runtime.scriptrunner import StopException
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 from pages._ui.shell.preloading import collect, loaded
 from tests.source_tree import files_of
 

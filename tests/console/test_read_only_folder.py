@@ -65,7 +65,7 @@ def test_results_are_shown_and_whatever_stores_something_is_refused(
 
 def test_a_console_is_served_without_a_follower_and_ends_when_it_is_told_to(used: Path) -> None:
     port, before = str(free_port()), content(used)
-    words = [*by_mount(used), sys.executable, "-m", "aisbench_core.cli", "serve", "--port", port]
+    words = [*by_mount(used), sys.executable, "-m", "aisbench_core.interfaces.cli", "serve", "--port", port]
     environment = os.environ | {"AISBENCH_DATA_DIR": str(used)}
 
     with subprocess.Popen(

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.domain.results.record import write_record
 from aisbench_core.model import RunAttempt
-from aisbench_core.results.record import write_record
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Launched, RunState
-from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_files import read_facts
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import HOME
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aisbench_core.model import Event, Level, Progress, RunState
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
 from aisbench_core.model import Role
-from aisbench_core.notifications.channels import channel_of
+from aisbench_core.people.notifications.channels import channel_of
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER, named
 from tests.console.conftest import OpenPage

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.formats import number
+from aisbench_core.base.formats import number
+from aisbench_core.domain.progress.points import add_points
+from aisbench_core.domain.results.card_samples import write_card_samples
+from aisbench_core.domain.results.record import write_samples
 from aisbench_core.model import CardSample, Event, Level, MetricSample, Progress, RunState, TrainingPoint
-from aisbench_core.progress.points import add_points
-from aisbench_core.results.card_samples import write_card_samples
-from aisbench_core.results.record import write_samples
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import utc_now
 from tests import records as a

@@ -6,9 +6,9 @@ from pathlib import Path
 from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.records.saved import SavedView
+from aisbench_core.warehouse.values.saved import SavedView
 from tests.actors import TESTER
 from tests.console.conftest import OpenPage, texts
 from tests.records import T0

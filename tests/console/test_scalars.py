@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from pages._ui.runs.scalars import MAX_LINES, PAGE
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import FAILED_RUN, RETRYING_RUN

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.web.page_base import SCRIPT
-from aisbench_core.web.security_headers import content_security_policy
+from aisbench_core.interfaces.web.page_base import SCRIPT
+from aisbench_core.interfaces.web.security_headers import content_security_policy
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.liveness.slow_cards import CardRate
+from aisbench_core.domain.liveness.slow_cards import CardRate
 from aisbench_core.model import Event, Level
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.step_files import write_rates
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import RETRYING_RUN

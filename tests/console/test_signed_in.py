@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.accounts.sessions import Session
 from aisbench_core.model import Role
+from aisbench_core.people.accounts.sessions import Session
+from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.wiring import Core, open_core
 from pages._ui.shell.core import SESSION
 from tests.actors import TESTER

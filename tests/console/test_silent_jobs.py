@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.liveness.stalls import Pauses, Quiet, Watch
+from aisbench_core.domain.liveness.stalls import Pauses, Quiet, Watch
 from aisbench_core.model import Event, Level, RunState
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_watches import WatchLedger
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.watches import WatchLedger
 from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.console.conftest import OpenPage, texts

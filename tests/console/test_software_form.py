@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.specfile import from_yaml
+from aisbench_core.domain.authoring.specfile import from_yaml
 from aisbench_core.model import CannLevel, RunSpec
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.console.conftest import OWN_DRAFT, OpenPage, texts
 
 NNAE = "Ascend-cann-nnae_5.0.2.1_linux-aarch64.run"

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.results.record import write_record
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import Settings
-from aisbench_core.system.descriptions import SystemTemplate
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.results.record import write_record
+from aisbench_core.running.systems.descriptions import SystemTemplate
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.console.conftest import BROWSER_KEY, OpenPage, newest, texts

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.formats import MISSING
+from aisbench_core.base.formats import MISSING
 from pages._ui.shell.tables import columns
 
 

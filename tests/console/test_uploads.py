@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.messages import in_chinese
-from aisbench_core.web.uploads import (
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.base.messages import in_chinese
+from aisbench_core.interfaces.web.uploads import (
     MOST_FILE_BYTES,
     MOST_FORM_BYTES,
     MOST_SESSION_BYTES,
@@ -207,7 +207,7 @@ def test_other_content_stands_for_itself(tmp_path: Path, content: bytes) -> None
 
 
 def test_what_a_killed_console_left_is_removed_at_the_next_start(tmp_path: Path) -> None:
-    code = "import sys, pathlib; from aisbench_core.web.uploads import UploadStore; import os; "
+    code = "import sys, pathlib; from aisbench_core.interfaces.web.uploads import UploadStore; import os; "
     code += f"store = UploadStore.create(pathlib.Path({str(tmp_path)!r}), lambda s: True, str, 0); "
     code += "store.reserve('s', 'f', 10); os._exit(9)"
     subprocess.run([sys.executable, "-c", code], check=False)

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 def _widgets() -> None:
     import streamlit as st
 
-    from aisbench_core.authoring.number_ranges import NumberRange
+    from aisbench_core.domain.authoring.number_ranges import NumberRange
     from pages._ui.shell import url
 
     hours = url.number("hours", "Hours", 1.0, NumberRange(0, 24), resets=["page"]).value

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.console.conftest import OpenPage
 

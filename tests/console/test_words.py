@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.access.audit_entry import ActOutcome
-from aisbench_core.diagnosing.cause import Confidence
-from aisbench_core.messages import Message, labels_in_chinese
+from aisbench_core.base.messages import Message, labels_in_chinese
+from aisbench_core.domain.access.audit_entry import ActOutcome
+from aisbench_core.domain.preflight import offline, online
+from aisbench_core.domain.statistics.amdahl import FitProblem
+from aisbench_core.exchange.report.words import ReportLanguage
+from aisbench_core.exchange.upstream.configs import contents
 from aisbench_core.model import (
     FIELDS,
     GROUPS,
@@ -35,18 +38,15 @@ from aisbench_core.model import (
 from aisbench_core.model.columns import medians
 from aisbench_core.model.spec_fields import PLAIN_FIELDS, list_form_fields
 from aisbench_core.model.spec_roles import FormGroup
-from aisbench_core.preflight import offline, online
-from aisbench_core.report.words import ReportLanguage
-from aisbench_core.reproducing.values import Sameness
-from aisbench_core.statistics.amdahl import FitProblem
-from aisbench_core.system import descriptions
-from aisbench_core.upstream.configs import contents
-from aisbench_core.warehouse.answers.compared import Comparability, ComparedBy
-from aisbench_core.warehouse.answers.histories import BaselineReason, Outcome
-from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
-from aisbench_core.warehouse.exports import ExportTable
-from aisbench_core.warehouse.spending.totals import SpendingBy
-from aisbench_core.warehouse.values import TargetOutcome, Validity
+from aisbench_core.running.diagnosing.cause import Confidence
+from aisbench_core.running.reproducing.values import Sameness
+from aisbench_core.running.systems import descriptions
+from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
+from aisbench_core.warehouse.values.compared import Comparability, ComparedBy
+from aisbench_core.warehouse.values.exports import ExportTable
+from aisbench_core.warehouse.values.histories import BaselineReason, Outcome
+from aisbench_core.warehouse.values.runs import TargetOutcome, Validity
+from aisbench_core.warehouse.values.spending import SpendingBy
 from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.configuration.details import NUMBERS
 from pages._ui.configure.fields import list_choices

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.messages import Message, joined, verbatim
+from aisbench_core.base.messages import Message, joined, verbatim
 from aisbench_core.model import Event, Level, Run, RunState
 from aisbench_core.running.following.profile_follower import state_message
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from pages._ui.shell.errors import plain
 from tests import records as a
 from tests.console.conftest import OpenPage, texts

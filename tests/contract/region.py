@@ -12,9 +12,9 @@ from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.credentials import Credentials, find_credentials
+from aisbench_core.config.credentials import Credentials, find_credentials
+from aisbench_core.config.settings import Profile, load_profile, load_settings
 from aisbench_core.model import Api, Channel, JobRequest, JobStatus, RunSpec
-from aisbench_core.settings import Profile, load_profile, load_settings
 from tests.sandbox_process import SandboxProcess
 
 TRANSFERS = 16

@@ -2,10 +2,10 @@
 
 import pytest
 
+from aisbench_core.base.errors import CloudNotFound, CloudRejected, ConfigError
 from aisbench_core.cloud.swr.registry import SwrRegistry
-from aisbench_core.credentials import find_credentials
-from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
-from aisbench_core.settings import Profile, Settings
+from aisbench_core.config.credentials import find_credentials
+from aisbench_core.config.settings import Profile, Settings
 from tests.sandbox_process import SandboxProcess
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import CloudNotFound, CloudRejected
 from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.cloud.ports import ObjectStat
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import CloudNotFound, CloudRejected
-from aisbench_core.settings import Profile
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served, emptied, serving
 
 LIMIT = 128 * 1024

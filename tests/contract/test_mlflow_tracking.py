@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import requests
 
-from aisbench_core.errors import AisbenchError, ConfigError, ServerUnavailable
-from aisbench_core.mlflow.tracking import SendOutcome, TrackedRun, TrackingServer, split_batches
+from aisbench_core.base.errors import AisbenchError, ConfigError, ServerUnavailable
+from aisbench_core.config.settings import Settings
+from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackedRun, TrackingServer, split_batches
 from aisbench_core.model import MetricSample
-from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests import records as a

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import CloudNotFound
 from aisbench_core.cloud.ports import ObjectStore
-from aisbench_core.errors import CloudNotFound
 from tests.contract.region import Region, sandbox_region
 from tests.memory_store import MemoryStore
 from tests.sandbox_process import SandboxProcess

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import CloudNotFound, CloudRejected, ConfigError
 from aisbench_core.cloud.obs.objects import BIG, SMALL
-from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
 from tests.contract.region import Region
 
 

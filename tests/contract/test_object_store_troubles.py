@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import AccessDenied, AuthFailed, CloudError, CloudUnavailable
 from aisbench_core.cloud.obs.objects import ObsStore
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import AccessDenied, AuthFailed, CloudError, CloudUnavailable
+from aisbench_core.config.credentials import Credentials
 from tests.contract.answering import answering
 from tests.contract.region import Region, sandbox_region
 from tests.sandbox_process import SandboxProcess

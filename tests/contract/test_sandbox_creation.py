@@ -11,7 +11,7 @@ from huaweicloudsdkmodelarts.v1 import JobSearches, ListTrainingJobsRequest
 
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.creation import accept
+from aisbench_sandbox.service.state.creation import accept
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, channel, job_body
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.sdk_package import installed_version
+from aisbench_core.config.sdk_package import installed_version
 from tests.contract.sdk_venv import STANDIN, WHEEL, made_venv
 from tests.unit.good_specs import profile
 

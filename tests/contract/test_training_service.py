@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
+from aisbench_core.base.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.model import Api, EventLanguage, Phase
 from tests.contract.region import Region, left_as_found, live_region, sandbox_region, sdk_region
 from tests.sandbox_process import SandboxProcess

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.base.errors import AuthFailed, CloudNotFound, CloudRejected, CloudUnavailable, ConfigError
 from aisbench_core.cloud.modelarts_package.service import ModelArtsSdk
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import AuthFailed, CloudNotFound, CloudRejected, CloudUnavailable, ConfigError
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import JobStatus
-from aisbench_core.settings import Profile
 from tests.contract.answering import answering
 from tests.contract.region import Region, sdk_region
 from tests.contract.sdk_venv import STANDIN, made_venv

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.base.errors import AuthFailed, CloudRejected
 from aisbench_core.cloud.modelarts_package.sdk_v1_calls import SdkV1Calls
 from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import AuthFailed, CloudRejected
+from aisbench_core.config.credentials import Credentials
 from aisbench_core.model import Api, Channel, JobRequest, Phase, Volume
 from tests.contract.region import Region, sdk_region
 from tests.contract.test_training_service_sdk_troubles import venv_with

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.base.errors import AuthFailed, CloudError, CloudUnavailable
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import AuthFailed, CloudError, CloudUnavailable
+from aisbench_core.config.credentials import Credentials
 from aisbench_core.model import Phase
 from tests.contract.answering import answering
 from tests.contract.region import Region, sandbox_region

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.base.errors import CloudRejected, CloudUnavailable
 from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
-from aisbench_core.errors import CloudRejected, CloudUnavailable
 from aisbench_core.model import Api, Channel, JobRequest, Phase
 from tests.contract.answering import answering
 from tests.contract.region import Region, sandbox_region

@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from aisbench_core.base.errors import AuthFailed, CloudRejected, CloudUnavailable, JobGone
 from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import AuthFailed, CloudRejected, CloudUnavailable, JobGone
+from aisbench_core.config.credentials import Credentials
 from aisbench_core.model import Api
 from tests.contract.answering import answering
 from tests.contract.region import Region, sandbox_region

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import CloudError, CloudRejected, CloudUnavailable, JobNameTaken
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
-from aisbench_core.errors import CloudError, CloudRejected, CloudUnavailable, JobNameTaken
 from aisbench_core.model import Phase
 from tests.contract.certificates import self_signed, serving_tls
 from tests.contract.region import Region

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from aisbench_core.base.errors import CloudError
+from aisbench_core.base.messages import in_chinese
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
-from aisbench_core.errors import CloudError
-from aisbench_core.messages import in_chinese
 from tests.contract.answering import answering
 from tests.contract.region import Region
 

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from aisbench_core.model import Role
-from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.model.token import TokenRequest
 from tests.actors import TESTER
 from tests.flow.following import Bench
 
@@ -95,7 +95,7 @@ class ApiProcess:
         self.data_dir = data_dir
         environment = os.environ | {"AISBENCH_DATA_DIR": str(data_dir)}
         environment |= {f"AISBENCH_{name.upper()}": value for name, value in settings.items()}
-        command = [sys.executable, "-m", "aisbench_core.cli", "api", "serve", "--port", "0"]
+        command = [sys.executable, "-m", "aisbench_core.interfaces.cli", "api", "serve", "--port", "0"]
         self._process = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )

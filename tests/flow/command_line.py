@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from click.testing import CliRunner, Result
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 from tests.sandbox_process import SandboxProcess
 
 QUICK = {
@@ -24,7 +24,7 @@ QUICK = {
 
 AS_TYPED = """
 import signal
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores Ctrl-C
 main()
 """

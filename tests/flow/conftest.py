@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.settings import Settings
+from aisbench_core.config.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests.flow.api_process import ApiProcess, Program, token_of
 from tests.flow.command_line import CommandLine

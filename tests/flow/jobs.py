@@ -5,13 +5,13 @@ import time
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from aisbench_core.authoring.workloads import Workload
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.obs.objects import ObsStore
-from aisbench_core.credentials import find_credentials
+from aisbench_core.config.credentials import find_credentials
+from aisbench_core.config.settings import Profile, Settings
+from aisbench_core.domain.authoring.workloads import Workload
+from aisbench_core.domain.summaries.event_files import is_event_file
 from aisbench_core.model import JobRequest, JobStatus, RunSpec
-from aisbench_core.settings import Profile, Settings
-from aisbench_core.summaries.event_files import is_event_file
 from tests.sandbox_process import SandboxProcess
 
 LONGEST_SECONDS = 180.0

@@ -15,7 +15,7 @@ LOOK_SECONDS = 0.002
 
 def _follow(environment: Mapping[str, str]) -> None:
     """`aisbench follow`, in this process."""
-    from aisbench_core.cli import main
+    from aisbench_core.interfaces.cli import main
 
     os.environ.update(environment)
     main(["follow"])

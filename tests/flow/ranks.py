@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from aisbench_core.authoring.workloads import Workload
+from aisbench_core.domain.authoring.workloads import Workload
 from tests.ports import free_port
 
 LONGEST_SECONDS = 120.0

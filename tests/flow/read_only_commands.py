@@ -5,7 +5,7 @@ import sys
 
 from click.testing import CliRunner
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 
 
 def answers() -> list[tuple[int, str, str]]:

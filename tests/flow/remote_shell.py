@@ -15,9 +15,9 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 from aisbench_core.model import Role
-from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.model.token import TokenRequest
 from aisbench_core.wiring import Core
 from tests.actors import TESTER
 from tests.flow.command_line import AS_TYPED
@@ -73,7 +73,7 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
 
 def command_processes(server: int) -> list[int]:
     """The processes that run commands for a server, which they name in their arguments."""
-    marks = (b"aisbench_core.cli.remote.child", str(server).encode())
+    marks = (b"aisbench_core.interfaces.cli.served_process", str(server).encode())
     found = []
     for entry in Path("/proc").iterdir():
         try:

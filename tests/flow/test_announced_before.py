@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
 from aisbench_core.model import News, NewsKind, Notice
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pyarrow import ipc, parquet
 
-from aisbench_core.access.operations import Operations
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.api.admission import MOST_UNDER_WAY
+from aisbench_core.domain.access.operations import Operations
+from aisbench_core.interfaces.api.admission import MOST_UNDER_WAY
 from aisbench_core.model import Role, RunState
-from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.model.token import TokenRequest
+from aisbench_core.store.audit.audit import AuditQuery
 from tests.actors import TESTER
 from tests.flow.api_process import SPEC, ApiProcess, Program, require_problem, token_of
 from tests.flow.following import GOOD, Bench

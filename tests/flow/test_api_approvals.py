@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from aisbench_core.client import Client
+from aisbench_core.interfaces.client import Client
 from aisbench_core.model import BudgetScope
 from tests.actors import TESTER
 from tests.flow.api_process import SPEC, ApiProcess, Program, require_problem, token_of

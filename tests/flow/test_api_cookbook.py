@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 from tests import records as a
 from tests.flow.api_process import ApiProcess, token_of
 from tests.flow.following import GOOD, Bench

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import pytest
 
-from aisbench_core.client import ApiProblem, Client
+from aisbench_core.domain.progress.points import add_points
+from aisbench_core.interfaces.client import ApiProblem, Client
 from aisbench_core.model import Role, TrainingPoint
-from aisbench_core.progress.points import add_points
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
 from tests.event_files import event, file_of
 from tests.flow.api_process import ApiProcess, Program, require_problem, token_of

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from aisbench_core.api.endpoints import ENDPOINTS
-from aisbench_core.api.openapi import document
+from aisbench_core.interfaces.api.document.openapi import document
+from aisbench_core.interfaces.api.endpoints import ENDPOINTS
 from aisbench_core.model import Role
 from tests import records as a
 from tests.actors import TESTER

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.model import Event, Level
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
 from tests.actors import TESTER
 from tests.flow.api_process import SPEC, Program, require_problem

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.base.private_files import process_name
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import RunState
-from aisbench_core.private_files import process_name
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import Settings
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named

@@ -11,9 +11,9 @@ import pytest
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.ports import Cloud
-from aisbench_core.credentials import find_credentials
+from aisbench_core.config.credentials import find_credentials
 from aisbench_core.model import JobRequest, JobStatus, Run, RunState
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import Core, utc_now
 from tests.actors import TESTER

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import ReadOnlyFolder
+from aisbench_core.base.messages import verbatim
 from aisbench_core.cloud.clouds import Clouds
-from aisbench_core.errors import ReadOnlyFolder
-from aisbench_core.messages import verbatim
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import Core
 from tests import records as a
@@ -103,7 +103,7 @@ WRITING = (["note", "run-0", "seen"], ["warehouse", "snapshot", "taken.duckdb"])
 TYPED = """
 import json, sys
 from click.testing import CliRunner
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 found = [CliRunner().invoke(main, words) for words in json.loads(sys.argv[1])]
 print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in found]))
 """

@@ -14,10 +14,10 @@ import pytest
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.cloud.ports import Cloud, OnProgress
-from aisbench_core.credentials import find_credentials
+from aisbench_core.config.credentials import find_credentials
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import RunState
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import Settings
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named

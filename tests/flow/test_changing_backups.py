@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.backups.restoring import restore
+from aisbench_core.config.settings import Settings
+from aisbench_core.maintenance.backups.restoring import restore
 from aisbench_core.model import RunPart, RunState
-from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.merging import Moved
-from aisbench_core.warehouse.store.protocol import Progress
+from aisbench_core.warehouse.maintenance.merging import Moved
+from aisbench_core.warehouse.tables.store import Progress
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.flow.following import GOOD, Bench, bench_on

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD
 from tests.sandbox_process import SandboxProcess

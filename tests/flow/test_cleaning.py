@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.cleaning.plans import CleaningPlan, Obstacle, RemovalItem
-from aisbench_core.errors import CloudNotFound, RunNotFound, SpecError, StaleRun
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import CloudNotFound, RunNotFound, SpecError, StaleRun
+from aisbench_core.base.messages import Message
 from aisbench_core.model import Channel, Run, RunPart, RunState
-from aisbench_core.running import run_paths
-from aisbench_core.running.removals import write_removals
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.running.cleaning.plans import CleaningPlan, Obstacle, RemovalItem
+from aisbench_core.store.run_folders import run_paths
+from aisbench_core.store.run_folders.removals import write_removals
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.actors import TESTER, named
 from tests.flow.following import GOOD, SPEC, Bench, bench_on
 from tests.processes import FORKED
@@ -335,7 +335,7 @@ def test_a_run_whose_region_does_not_answer_is_named_and_the_others_are_due(
 
 def _clean(environment: Mapping[str, str], run_id: str) -> None:
     """`aisbench clean`, in this process."""
-    from aisbench_core.cli import main
+    from aisbench_core.interfaces.cli import main
 
     os.environ.update(environment)
     main(["clean", run_id, "--outputs", "--yes"])

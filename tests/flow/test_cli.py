@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.preflight.rules.names import LONGEST_NAME
+from aisbench_core.domain.preflight.rules.names import LONGEST_NAME
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
 

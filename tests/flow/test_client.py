@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from aisbench_core.client import ApiProblem, Client, connection
-from aisbench_core.errors import ConfigError
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.interfaces.client import ApiProblem, Client, connection
 from aisbench_core.model import Role
 from tests import records as a
 from tests.flow.api_process import SPEC, ApiProcess, token_of

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.cli import main
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.domain.authoring.specfile import from_yaml
+from aisbench_core.interfaces.cli import main
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 

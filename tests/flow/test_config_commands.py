@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from aisbench_core.authoring.specfile import comments_of, from_yaml
-from aisbench_core.cli import main
+from aisbench_core.domain.authoring.specfile import comments_of, from_yaml
+from aisbench_core.interfaces.cli import main
 from aisbench_core.model import Api
 from tests.unit.upstream_files import ACCESS_KEY, PACKAGE, SECRET_KEY, config, imported, line_of, v2
 

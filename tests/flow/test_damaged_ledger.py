@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from aisbench_core.cli import main
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.interfaces.cli import main
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 

@@ -19,10 +19,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from filelock import FileLock, Timeout
 
-from aisbench_core.cli import main
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import Settings, load_settings
+from aisbench_core.config.settings import Settings, load_settings
+from aisbench_core.interfaces.cli import main
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
 from tests.browser.console_process import ConsoleProcess
 from tests.haproxy import NAME

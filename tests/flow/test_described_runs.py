@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.model import stated_of
-from aisbench_core.system.descriptions import SystemTemplate
+from aisbench_core.running.systems.descriptions import SystemTemplate
 from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.sandbox_process import SandboxProcess

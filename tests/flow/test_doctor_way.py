@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.doctor.diagnosis import State
+from aisbench_core.maintenance.doctor.diagnosis import State
 from tests.contract.certificates import self_signed, serving_tls
 from tests.contract.obs_tunnel import tunnel
 from tests.flow.command_line import CommandLine

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.authoring.specfile import from_yaml
 from aisbench_core.model import Run, RunSpec, RunState
-from aisbench_core.notifications.channels import channel_of
+from aisbench_core.people.notifications.channels import channel_of
 from tests.actors import named
 from tests.ascend_fd_venv import venv_of
 from tests.failure_corpus import answer

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
 from aisbench_core.model import Api, Level, RunSpec, RunState
 from tests.actors import named
 from tests.flow.command_line import CommandLine

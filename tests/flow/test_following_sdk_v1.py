@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
 from aisbench_core.model import Api, Channel, RunSpec, RunState
 from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on

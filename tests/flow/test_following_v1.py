@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Api, Run, RunPart, RunSpec, RunState
-from aisbench_core.settings import HOME
 from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.flow.jobs import LONGEST_SECONDS

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ResultError
-from aisbench_core.messages import verbatim
+from aisbench_core.base.errors import ResultError
+from aisbench_core.base.messages import verbatim
 from aisbench_core.model import RunState
 from aisbench_core.running.follower import Following
 from aisbench_core.wiring import Core

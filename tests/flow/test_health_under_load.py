@@ -6,7 +6,7 @@ from threading import Event, Thread
 
 import pytest
 
-from aisbench_core import health
+from aisbench_core.maintenance import health
 from aisbench_core.warehouse.store import file_store
 
 LOOKS = 5_000

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.errors import NotAllowed, StaleRun
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import NotAllowed, StaleRun
+from aisbench_core.base.messages import Message
 from aisbench_core.model import Actor, Role, Run, RunState, SeriesPlan, WayIn
-from aisbench_core.notifications.channels import channel_of
+from aisbench_core.people.notifications.channels import channel_of
 from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.receivers import webhook

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.domain.results.job_events import alert_message, cloud_events
 from aisbench_core.model import AlertKind, DiagnosedFault, JobDetails, JobDiagnosis, JobFault, Run, RunSpec, RunState
-from aisbench_core.results.job_events import alert_message, cloud_events
 from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import PERSON, Bench, bench_on

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.results.job_events import alert_message, cloud_events
 from aisbench_core.model import AlertKind, JobDetails, JobFault, Run, RunSpec, RunState
-from aisbench_core.notifications.channels import channel_of
-from aisbench_core.results.job_events import alert_message, cloud_events
+from aisbench_core.people.notifications.channels import channel_of
 from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import PERSON, Bench, bench_on

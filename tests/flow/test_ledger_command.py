@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.access.audit_entry import Act, ActOutcome, AuditEntry
-from aisbench_core.accounts.audit import Audit
-from aisbench_core.accounts.audit_heads import AuditHeads
+from aisbench_core.domain.access.audit_entry import Act, ActOutcome, AuditEntry
 from aisbench_core.model import Event, Level
-from aisbench_core.running.ledger import Ledger, as_text
-from aisbench_core.running.ledger_file import copy_database
-from aisbench_core.running.ledger_schema import TABLES
-from aisbench_core.running.stores.address import ledger_address
-from aisbench_core.running.stores.rows import insert
+from aisbench_core.store.audit.audit import Audit
+from aisbench_core.store.audit.audit_heads import AuditHeads
+from aisbench_core.store.ledger.database.address import ledger_address
+from aisbench_core.store.ledger.database.ledger_schema import TABLES
+from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.ledger import Ledger, as_text
+from aisbench_core.store.ledger.ledger_file import copy_database
 from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.actors import TESTER

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.logs.lines import ANSI
+from aisbench_core.domain.logs.lines import ANSI
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.event_files import MINDSPORE, MINDSPORE_NAME, NAME, event, file_of
 from tests.flow.command_line import CommandLine
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 

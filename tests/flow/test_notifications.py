@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.cli.following import KINDS
-from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.base.messages import Message
+from aisbench_core.interfaces.cli.following import KINDS
 from aisbench_core.model import DeliveryState, NewsKind, Notice, RunState
-from aisbench_core.notifications.channels import NotificationChannel, channel_of
-from aisbench_core.notifications.sending import signature
-from aisbench_core.running.ledger_outbox import DIGEST_FROM, MOST_ATTEMPTS
+from aisbench_core.people.notifications.channels import NotificationChannel, channel_of
+from aisbench_core.people.notifications.sending import signature
+from aisbench_core.store.ledger.outbox import DIGEST_FROM, MOST_ATTEMPTS
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import named
@@ -33,9 +33,9 @@ SECRET = "0123456789abcdef-secret"
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from aisbench_core.notifications.sending import MessageSender
-from aisbench_core.running.ledger_outbox import Outbox
-from aisbench_core.settings import Settings
+from aisbench_core.people.notifications.sending import MessageSender
+from aisbench_core.store.ledger.outbox import Outbox
+from aisbench_core.config.settings import Settings
 from aisbench_core.wiring import open_core
 
 where = {"send": MessageSender, "sent": Outbox}[sys.argv[2]]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.data_folder import prepare_data_folder
-from aisbench_core.errors import AisbenchError, ConfigError
-from aisbench_core.running.ledger_schema import VERSION
-from aisbench_core.settings import Settings
+from aisbench_core.base.errors import AisbenchError, ConfigError
+from aisbench_core.config.data_folder import prepare_data_folder
+from aisbench_core.config.settings import Settings
+from aisbench_core.store.ledger.database.ledger_schema import VERSION
 from aisbench_core.wiring import open_core
 from tests.flow.following import GOOD, bench_on
 from tests.flow.trouble import assert_completed_once

@@ -14,13 +14,13 @@ import pytest
 from pyarrow import ipc
 
 import aisbench_core
-from aisbench_core.api.app import MOST_EXCLUSIVE_OF_PERSON
-from aisbench_core.client import ApiProblem, Client, connection
-from aisbench_core.client.logins import Logins
-from aisbench_core.errors import ConfigError, QueryError, RunNotFound, SpecError
+from aisbench_core.base.errors import ConfigError, QueryError, RunNotFound, SpecError
+from aisbench_core.interfaces.api.app import MOST_EXCLUSIVE_OF_PERSON
+from aisbench_core.interfaces.client import ApiProblem, Client, connection
+from aisbench_core.interfaces.client.logins import Logins
 from aisbench_core.model import Role
+from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.open.frames import OpenWarehouse
-from aisbench_core.warehouse.open.views import VIEWS
 from tests import records as a
 from tests.flow.api_process import ApiProcess, Program, require_problem, token_of
 from tests.flow.following import Bench

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from aisbench_core.access.operations import Operations
-from aisbench_core.access.process_account import process_account
-from aisbench_core.api.admission import MOST_UNDER_WAY
-from aisbench_core.api.app import MOST_AT_ONCE
+from aisbench_core.config.process_account import process_account
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.access.operations import Operations
+from aisbench_core.interfaces.api.admission import MOST_UNDER_WAY
+from aisbench_core.interfaces.api.app import MOST_AT_ONCE
 from aisbench_core.model import Role
-from aisbench_core.settings import Settings
 from tests import records as a
 from tests.flow.api_process import Program, Reply, require_problem, token_of
 from tests.flow.command_line import CommandLine

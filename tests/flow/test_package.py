@@ -27,7 +27,7 @@ BUILD_SDIST = "import setuptools.build_meta; setuptools.build_meta.build_sdist('
 OFFLINE = ("--no-index", "--no-deps")
 SHOW_PAGES = """
 import sys
-from aisbench_core.settings import PROGRAM
+from aisbench_core.config.settings import PROGRAM
 sys.path.insert(0, str(PROGRAM))
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest

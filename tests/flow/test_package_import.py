@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.specfile import from_yaml
+from aisbench_core.domain.authoring.specfile import from_yaml
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
 from tests.unit.upstream_files import ACCESS, ACCESS_KEY, SECRET_KEY, config

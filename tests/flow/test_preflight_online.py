@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 from huaweicloudsdkmodelarts.v1 import CreateAlgorithmRequest
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.base.errors import CloudUnavailable
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.cloud.swr.registry import SwrRegistry
-from aisbench_core.credentials import find_credentials
-from aisbench_core.errors import CloudUnavailable
+from aisbench_core.config.credentials import find_credentials
+from aisbench_core.config.settings import HOME, Profile, Settings
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.online import online
 from aisbench_core.model import Channel, Finding, Level, RunSpec
-from aisbench_core.preflight.fixes import fixed
-from aisbench_core.preflight.online import online
-from aisbench_core.settings import HOME, Profile, Settings
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, job_body
 from tests.unit.good_specs import changed, code_folder, good_spec

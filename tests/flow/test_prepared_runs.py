@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Api, Mode, Run, RunSpec, RunState
-from aisbench_core.warehouse.values import BoardQuery, RunRow
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from tests.flow.command_line import CommandLine
 from tests.flow.following import Bench, bench_on
 from tests.flow.jobs import LONGEST_SECONDS

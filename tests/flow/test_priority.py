@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import AccessDenied, SpecError
+from aisbench_core.base.errors import AccessDenied, SpecError
 from aisbench_core.model import Api, Run, RunSpec, RunState
 from tests.actors import named
 from tests.flow.command_line import CommandLine

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.data_folder import open_paths
-from aisbench_core.errors import DiskError
-from aisbench_core.messages import Message
-from aisbench_core.running.publishing.folders import RunFolders
+from aisbench_core.base.errors import DiskError
+from aisbench_core.base.messages import Message
+from aisbench_core.config.data_folder import open_paths
+from aisbench_core.config.settings import Settings
 from aisbench_core.running.runs import Launches
-from aisbench_core.settings import Settings
+from aisbench_core.store.run_folders.folders import RunFolders
 from aisbench_core.wiring import open_core
 from tests.actors import named
 from tests.flow.command_line import CommandLine
@@ -174,7 +174,7 @@ def test_a_file_that_a_person_names_has_the_rights_of_the_persons_files(shell: C
 
 def test_a_job_of_the_sandbox_makes_files_as_in_the_cloud(tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from aisbench_sandbox.engine.node.processes import start\n"
-    code += "from aisbench_core.private_files import private_umask\n"
+    code += "from aisbench_core.base.private_files import private_umask\n"
     code += "with private_umask():\n"
     code += " here = Path(sys.argv[1]); done = start('t', 'l', ['/usr/bin/touch', 'made'], {}, here, here / 'out')\n"
     code += " done.popen.wait()\n"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.progress.points import MAX_POINTS, read_points
 from aisbench_core.model import Run, RunState
-from aisbench_core.progress.points import MAX_POINTS, read_points
-from aisbench_core.progress.watch import MAX_BYTES, ProgressWatch
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import HOME
+from aisbench_core.running.progress.watch import MAX_BYTES, ProgressWatch
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
 from tests.flow.following import GOOD, bench_on
 from tests.sandbox_process import SandboxProcess

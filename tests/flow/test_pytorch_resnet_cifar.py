@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Mode, RunSpec, Scalar
-from aisbench_core.settings import HOME
 from tests.flow.jobs import Region
 from tests.sandbox_process import SandboxProcess
 

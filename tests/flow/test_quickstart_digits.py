@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workloads
 from tests.flow.ranks import Ended, numbers_in, run_ranks, wait
 from tests.ports import free_port
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.private_files import restrict_access
 from aisbench_core.model import RunState
-from aisbench_core.private_files import restrict_access
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_file import temporary_copy
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.ledger_file import temporary_copy
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.mlflow_server import tracking_server

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from aisbench_core.cli import main
-from aisbench_core.results.record import write_record
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import Settings
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.results.record import write_record
+from aisbench_core.interfaces.cli import main
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import TESTER
@@ -91,7 +91,7 @@ def test_what_is_wrong_in_one_way_is_counted_when_it_is_much(core: Core) -> None
 def test_an_answer_for_which_there_is_no_room_is_a_sentence(core: Core) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
-            [sys.executable, "-m", "aisbench_core.cli", "workloads"],
+            [sys.executable, "-m", "aisbench_core.interfaces.cli", "workloads"],
             env={**os.environ, "AISBENCH_DATA_DIR": str(core.settings.data_dir), "PYTHONUNBUFFERED": ""},
             stdout=full,
             stderr=subprocess.PIPE,

@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.cloud.ports import ObjectStat
 from aisbench_core.model import Finding, Run, RunSpec, RunState
-from aisbench_core.running import run_paths
+from aisbench_core.store.run_folders import run_paths
 from tests.flow.command_line import CommandLine
 from tests.flow.following import Bench, bench_on
 from tests.flow.jobs import LONGEST_SECONDS

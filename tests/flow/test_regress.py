@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import Warehouse
 from tests import records as a

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from aisbench_core.cli import main
-from aisbench_core.errors import RunNotFound, SpecError, StaleRun
-from aisbench_core.results.record import write_record
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.base.errors import RunNotFound, SpecError, StaleRun
+from aisbench_core.domain.results.record import write_record
+from aisbench_core.interfaces.cli import main
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.actors import TESTER, named

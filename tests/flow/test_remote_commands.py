@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Role
-from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import Core, open_core
 from tests.flow.api_process import ApiProcess, Program

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.cli.remote.child import MOST_MEMORY
-from aisbench_core.commands.running import AT_ONCE_PER_NAME
+from aisbench_core.config.settings import Settings
+from aisbench_core.interfaces.cli.served_process import MOST_MEMORY
+from aisbench_core.interfaces.commands.running import AT_ONCE_PER_NAME
 from aisbench_core.model import Role
-from aisbench_core.settings import Settings
+from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.flow.api_process import ApiProcess, Program, require_problem

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.errors import ConfigError, RunNotFound
+from aisbench_core.base.errors import ConfigError, RunNotFound
 from aisbench_core.model import Actor, Channel, Launched, Role, RunState, WayIn
-from aisbench_core.reproducing.values import ReproductionCheck, Sameness
-from aisbench_core.system.descriptions import SystemTemplate
+from aisbench_core.running.reproducing.values import ReproductionCheck, Sameness
+from aisbench_core.running.systems.descriptions import SystemTemplate
 from tests import records as a
 from tests.actors import TESTER, named
 from tests.flow.command_line import CommandLine

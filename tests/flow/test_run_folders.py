@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import AisbenchError, ConfigError
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.ports import ObjectStat
-from aisbench_core.errors import AisbenchError, ConfigError
+from aisbench_core.config.settings import HOME, Settings
 from aisbench_core.model import Run, RunState
-from aisbench_core.running.publishing.folders import REFRESH_SECONDS
-from aisbench_core.settings import HOME, Settings
+from aisbench_core.store.run_folders.folders import REFRESH_SECONDS
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER, named
 from tests.flow.command_line import CommandLine

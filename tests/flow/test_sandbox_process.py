@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.credentials import find_credentials
-from aisbench_core.settings import Settings, load_profile
+from aisbench_core.config.credentials import find_credentials
+from aisbench_core.config.settings import Settings, load_profile
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, await_true
 

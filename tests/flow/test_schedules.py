@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
 from aisbench_core.model import NewsKind, SeriesState
-from aisbench_core.notifications.channels import channel_of
+from aisbench_core.people.notifications.channels import channel_of
 from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, MOST_TICKS, PERSON, bench_on

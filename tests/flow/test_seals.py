@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.errors import ResultError
+from aisbench_core.base.errors import ResultError
+from aisbench_core.config.settings import Settings
+from aisbench_core.maintenance.storage import Rebuilt
 from aisbench_core.model import RunPart, RunState
-from aisbench_core.seals.manifest import from_text
-from aisbench_core.settings import Settings
-from aisbench_core.storage import Rebuilt
+from aisbench_core.store.audit.audit import AuditQuery
+from aisbench_core.store.seals.manifest import from_text
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER, named
 from tests.flow.following import GOOD, bench_on, settings_for

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from aisbench_core.base.errors import CloudRejected, CloudUnavailable, SpecError
+from aisbench_core.base.messages import verbatim
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.ports import Cloud
-from aisbench_core.credentials import find_credentials
-from aisbench_core.errors import CloudRejected, CloudUnavailable, SpecError
-from aisbench_core.messages import verbatim
+from aisbench_core.config.credentials import find_credentials
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import EventLanguage, JobEvent, JobRequest, JobStatus, RunState
-from aisbench_core.settings import Settings
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, SPEC, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_one_sentence, jobs_named, with_cloud

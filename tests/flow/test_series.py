@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import CellState, SeriesState
-from aisbench_core.series.matrix import Matrix
+from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.wiring import Core
 from tests.actors import named
 from tests.flow.command_line import CommandLine

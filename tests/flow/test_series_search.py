@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from aisbench_core.domain.results.progress import read_progress
 from aisbench_core.model import ParameterSearch, Range, RunSpec
-from aisbench_core.results.progress import read_progress
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.series.planning import SeriesDraft
-from aisbench_core.series.sampler import Trial, suggest
+from aisbench_core.running.series.planning import SeriesDraft
+from aisbench_core.running.series.sampler import Trial, suggest
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.wiring import Core
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 
 GONE_SECONDS = 60
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -58,7 +58,7 @@ def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 @contextlib.contextmanager
 def serving(environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "aisbench_core.cli", "serve", "--sandbox", "--port", "0"]
+    command = [sys.executable, "-m", "aisbench_core.interfaces.cli", "serve", "--sandbox", "--port", "0"]
     process = subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
@@ -82,7 +82,7 @@ def type_in(environment: dict[str, str], *words: str) -> Result:
 
 
 def aisbench(environment: dict[str, str], *words: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "aisbench_core.cli", *words]
+    command = [sys.executable, "-m", "aisbench_core.interfaces.cli", *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
@@ -108,7 +108,7 @@ def test_messages_of_its_follower_link_to_the_port_that_is_served(lasting: Site)
 
 def test_a_server_that_commands_are_sent_to_does_not_keep_a_console_from_following(environment: dict[str, str]) -> None:
     remote = environment | {"AISBENCH_SERVER": "https://bench.example", "AISBENCH_TOKEN": "aisb_x"}
-    command = [sys.executable, "-m", "aisbench_core.cli", "--local", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "aisbench_core.interfaces.cli", "--local", "serve", "--port", "0"]
     with subprocess.Popen(command, env=remote, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
         try:
             address_of(served)

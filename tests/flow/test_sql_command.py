@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.flow.command_line import AS_TYPED

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.diagnosing.cause import Situation
-from aisbench_core.liveness.alerts import alert_of
-from aisbench_core.liveness.stalls import FEWEST_PAUSES, KNOWN_RUNS, UNKNOWN_MINUTES
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.liveness.alerts import alert_of
+from aisbench_core.domain.liveness.stalls import FEWEST_PAUSES, KNOWN_RUNS, UNKNOWN_MINUTES
 from aisbench_core.model import AlertKind, NewsKind, Run, RunState
-from aisbench_core.notifications.channels import channel_of
+from aisbench_core.people.notifications.channels import channel_of
+from aisbench_core.running.diagnosing.cause import Situation
 from tests.actors import named
 from tests.failure_corpus import answer
 from tests.flow.command_line import CommandLine

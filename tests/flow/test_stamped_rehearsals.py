@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.results.result_files import REHEARSAL
-from aisbench_core.settings import Settings
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.results.result_files import REHEARSAL
 from aisbench_core.wiring import open_core
 from aisbench_sandbox.engine.stamp import STAMP
 from tests.flow.command_line import CommandLine

@@ -5,8 +5,8 @@ import io
 import json
 from pathlib import Path
 
+from aisbench_core.domain.summaries.curves import RunCurves
 from aisbench_core.model import AccessMethod, Channel, RunSpec, RunState
-from aisbench_core.summaries.curves import RunCurves
 from tests.actors import named
 from tests.event_files import MINDSPORE, MINDSPORE_NAME
 from tests.flow.command_line import CommandLine

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from aisbench_core.cli import main
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.results.record import write_record
+from aisbench_core.interfaces.cli import main
 from aisbench_core.model import Imported, RunState, stated_of
-from aisbench_core.results.record import write_record
 from aisbench_core.running.run_files import LaunchFacts, write_facts
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import Settings
-from aisbench_core.system.descriptions import SystemTemplate
+from aisbench_core.running.systems.descriptions import SystemTemplate
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 

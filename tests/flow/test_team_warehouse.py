@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.api.health import WarehouseProbe, readiness
+from aisbench_core.interfaces.api.health import WarehouseProbe, readiness
 from aisbench_core.model import RunState
 from aisbench_core.wiring import open_core
 from tests.flow.command_line import CommandLine

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.summaries.tensorboards import MOST, TensorBoard, TensorBoards
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.domain.summaries.tensorboards import MOST, TensorBoard, TensorBoards
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.event_files import MINDSPORE, MINDSPORE_NAME, NAME, event, file_of, write_plain, write_tensors
 from tests.flow.command_line import CommandLine
 from tests.training_client import await_true

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Run
-from aisbench_core.notifications.channels import channel_of
-from aisbench_core.settings import Settings
+from aisbench_core.people.notifications.channels import channel_of
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.flow.command_line import CommandLine

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from aisbench_core.cli import main
+from aisbench_core.config.settings import Settings
+from aisbench_core.interfaces.cli import main
 from aisbench_core.model import RunState
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.liveness.alerts import alert_of
-from aisbench_core.liveness.stalls import UNKNOWN_MINUTES
+from aisbench_core.domain.liveness.alerts import alert_of
+from aisbench_core.domain.liveness.stalls import UNKNOWN_MINUTES
 from aisbench_core.model import AlertKind, Run, RunSpec, RunState
 from tests.actors import named
 from tests.flow.command_line import CommandLine

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.messages import Message, in_chinese
+from aisbench_core.base.messages import Message, in_chinese
 from aisbench_core.model import Event, Run, RunState
 from pages._ui.shell.words import Language, Words
 from tests.actors import named

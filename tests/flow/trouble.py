@@ -11,7 +11,7 @@ from huaweicloudsdkmodelarts.v1 import JobSearches, ListTrainingJobsRequest
 from aisbench_core.cloud.clouds import Clouds
 from aisbench_core.cloud.ports import Cloud
 from aisbench_core.model import Event, Run, RunState
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import Core
 from tests.flow.following import Bench

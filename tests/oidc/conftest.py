@@ -9,10 +9,10 @@ from pydantic import SecretStr
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from aisbench_core.access.identity import Identity
-from aisbench_core.settings import Settings
-from aisbench_core.web.oidc.provider import Provider, Registration
-from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware, strength_of
+from aisbench_core.config.identity import Identity
+from aisbench_core.config.settings import Settings
+from aisbench_core.interfaces.web.oidc.provider import Provider, Registration
+from aisbench_core.interfaces.web.oidc.sign_in import SignInDoor, SignInMiddleware, strength_of
 from aisbench_core.wiring import Core, open_core
 from tests.oidc.browser import Browser
 from tests.oidc.own_provider import CLIENT_ID, SECRET, OwnProvider

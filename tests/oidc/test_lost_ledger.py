@@ -17,13 +17,13 @@ from pydantic import SecretStr
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from aisbench_core.access.identity import Identity
-from aisbench_core.settings import Settings
-from aisbench_core.web.addresses import FORWARDED
-from aisbench_core.web.identity import HEALTH, IdentityMiddleware, proxy_identity, refuse_name
-from aisbench_core.web.ledger_checks import PAUSE_SECONDS
-from aisbench_core.web.oidc.provider import Provider, Registration
-from aisbench_core.web.oidc.sign_in import SignInDoor, SignInMiddleware
+from aisbench_core.config.console_address import FORWARDED
+from aisbench_core.config.identity import Identity
+from aisbench_core.config.settings import Settings
+from aisbench_core.interfaces.web.identity import HEALTH, IdentityMiddleware, proxy_identity, refuse_name
+from aisbench_core.interfaces.web.ledger_checks import PAUSE_SECONDS
+from aisbench_core.interfaces.web.oidc.provider import Provider, Registration
+from aisbench_core.interfaces.web.oidc.sign_in import SignInDoor, SignInMiddleware
 from aisbench_core.wiring import Core, open_core
 from tests.oidc.browser import Browser
 from tests.oidc.own_provider import CLIENT_ID, SECRET

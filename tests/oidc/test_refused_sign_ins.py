@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from joserfc.jwk import OctKey, RSAKey
 
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.web.oidc.sign_in import AT_ONCE
+from aisbench_core.interfaces.web.oidc.sign_in import AT_ONCE
+from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.wiring import Core
 from tests.actors import TESTER
 from tests.oidc.browser import Answer, Browser, query_of, sign_in

@@ -2,8 +2,8 @@
 
 import pytest
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Role
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core
 from tests.actors import TESTER
 from tests.oidc.browser import Browser, query_of, sign_in

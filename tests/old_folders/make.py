@@ -48,7 +48,7 @@ class OldCode:
 
     def run(self, *arguments: str) -> str:
         """What a command prints; empty if it fails."""
-        command = [sys.executable, "-m", "aisbench_core.cli", *arguments]
+        command = [sys.executable, "-m", "aisbench_core.interfaces.cli", *arguments]
         found = subprocess.run(
             command, cwd=self.code, env=self.environment, capture_output=True, text=True, timeout=300, check=False
         )

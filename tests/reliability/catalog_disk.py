@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from aisbench_core.errors import WarehouseError
+from aisbench_core.base.errors import WarehouseError
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 from tests.postgres_server import USER, PostgresServer

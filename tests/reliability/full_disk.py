@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from aisbench_core.errors import AisbenchError
+from aisbench_core.base.errors import AisbenchError
 from aisbench_core.model import LINE, Run, RunState
 from tests.flow.following import Bench, bench_on
 from tests.flow.trouble import IMPATIENT

@@ -16,19 +16,19 @@ from tempfile import TemporaryDirectory
 import pytest
 from openpyxl import Workbook
 
-from aisbench_core.authoring.config_file import ConfigFile
-from aisbench_core.authoring.specfile import from_yaml, to_yaml
-from aisbench_core.documents import parse, parse_yaml
-from aisbench_core.errors import AisbenchError
-from aisbench_core.importing.readers.reading import columns_of_stream, read_stream
-from aisbench_core.messages import verbatim
-from aisbench_core.results.record import read_record, write_record
-from aisbench_core.results.train_result_info import read as read_block
-from aisbench_core.rulesets.ruleset import Ruleset
-from aisbench_core.settings import HOME, Profile
-from aisbench_core.system.reading import read as read_system
-from aisbench_core.upstream.configs.reading import read as read_config
-from aisbench_core.upstream.configs.reading import read_pre_start, read_shell
+from aisbench_core.base.documents import parse, parse_yaml
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import verbatim
+from aisbench_core.config.settings import HOME, Profile
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.domain.authoring.specfile import from_yaml, to_yaml
+from aisbench_core.domain.results.record import read_record, write_record
+from aisbench_core.domain.results.train_result_info import read as read_block
+from aisbench_core.domain.rulesets.ruleset import Ruleset
+from aisbench_core.exchange.readers.reading import columns_of_stream, read_stream
+from aisbench_core.exchange.upstream.configs.reading import read as read_config
+from aisbench_core.exchange.upstream.configs.reading import read_pre_start, read_shell
+from aisbench_core.running.systems.reading import read as read_system
 from tests import records as a
 from tests.foreign_files import KINDS, Kind, failure
 from tests.reliability.outcomes import campaign
@@ -83,7 +83,7 @@ def workbook() -> bytes:
 TABLE = (
     b"model,framework version,nodes,cards,throughput,accuracy,end\nresnet50,r1.8,1,8,8000.5,0.77,2022-07-12 15:29:13\n"
 )
-RULES = HOME / "aisbench_core" / "rulesets" / "aisbench-1.yaml"
+RULES = HOME / "aisbench_core" / "domain" / "rulesets" / "aisbench-1.yaml"
 TARGETS = {
     "result block": Target(of_text(lambda text: read_block(text, UTC)), (BERT_BLOCK.encode(),)),
     "logs": Target(results_in("run.log"), (BERT.encode(), RESNET.encode())),

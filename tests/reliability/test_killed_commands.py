@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+from aisbench_core.domain.results.record import write_record
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.results.record import write_record
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import Core
 from tests import records as a
@@ -28,7 +28,7 @@ LONGEST_SECONDS = 120.0
 
 def _command(environment: Mapping[str, str], words: Sequence[str]) -> None:
     """One command in this process, silently."""
-    from aisbench_core.cli import main
+    from aisbench_core.interfaces.cli import main
 
     os.environ.update(environment)
     nothing = os.open(os.devnull, os.O_WRONLY)

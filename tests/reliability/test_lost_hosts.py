@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Run, RunState
 from aisbench_core.running.following.beats import Beats
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.flow.command_line import CommandLine
@@ -44,7 +44,7 @@ class HostFollower:
 
     def __init__(self, host: Host, shell: CommandLine) -> None:
         self.host = host
-        command = host.command(sys.executable, "-m", "aisbench_core.cli", "follow", "--quiet")
+        command = host.command(sys.executable, "-m", "aisbench_core.interfaces.cli", "follow", "--quiet")
         environment = os.environ | shell.environment
         self._process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
 

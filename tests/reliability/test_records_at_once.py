@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from aisbench_core.errors import WarehouseBusy
+from aisbench_core.base.errors import WarehouseBusy
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 from tests.processes import FORKED

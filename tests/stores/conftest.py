@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.open.views import VIEWS
-from aisbench_core.warehouse.store.schema import ALL_TABLES
+from aisbench_core.warehouse.answers.views import VIEWS
+from aisbench_core.warehouse.tables.schema import ALL_TABLES
 from tests.foreign_files import changed
 from tests.postgres_server import PostgresServer
 from tests.sandbox_process import SandboxProcess

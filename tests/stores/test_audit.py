@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.access.audit_entry import MOST_LETTERS, Act, ActOutcome
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import AisbenchError, NotAllowed, RunNotFound
+from aisbench_core.base.errors import AisbenchError, NotAllowed, RunNotFound
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.access.audit_entry import MOST_LETTERS, Act, ActOutcome
 from aisbench_core.model import Actor, BudgetScope, Event, Level, Role, WayIn
-from aisbench_core.settings import Settings
+from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.records import run, spec

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.access.audit_entry import Act, ActOutcome, AuditEntry
-from aisbench_core.accounts.audit import RETENTION, Audit, AuditChanged, AuditCut, AuditQuery
-from aisbench_core.accounts.audit_heads import AuditHead, AuditHeads
-from aisbench_core.errors import AisbenchError, ConfigError
-from aisbench_core.running.ledger import Ledger, as_text
-from aisbench_core.running.stores.address import LedgerAddress
-from aisbench_core.running.stores.postgres_connection import PostgresConnection, connect
-from aisbench_core.running.stores.rows import insert
+from aisbench_core.base.errors import AisbenchError, ConfigError
+from aisbench_core.domain.access.audit_entry import Act, ActOutcome, AuditEntry
+from aisbench_core.store.audit.audit import RETENTION, Audit, AuditChanged, AuditCut, AuditQuery
+from aisbench_core.store.audit.audit_heads import AuditHead, AuditHeads
+from aisbench_core.store.ledger.database.address import LedgerAddress
+from aisbench_core.store.ledger.database.postgres_connection import PostgresConnection, connect
+from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.ledger import Ledger, as_text
 from tests.actors import TESTER
 
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

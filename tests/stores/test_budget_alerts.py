@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from aisbench_core.model import Budget, BudgetScope, NewsKind, RunState, StoredBudget
-from aisbench_core.running.budgets import alerts
-from aisbench_core.running.budgets.alerts import PAUSE, BudgetAlerts
-from aisbench_core.running.budgets.ledger import BudgetLedger
-from aisbench_core.running.ledger import Ledger, add_notice
-from aisbench_core.running.ledger_outbox import Outbox
-from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.people.budgets import alerts
+from aisbench_core.people.budgets.alerts import PAUSE, BudgetAlerts
+from aisbench_core.people.budgets.ledger import BudgetLedger
+from aisbench_core.store.ledger.database.address import LedgerAddress
+from aisbench_core.store.ledger.ledger import Ledger, add_notice
+from aisbench_core.store.ledger.outbox import Outbox
 from tests import records as a
 from tests.processes import FORKED
 from tests.stores.test_budgets import PRICE, costing, new

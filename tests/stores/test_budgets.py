@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ConfigError
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.config.settings import HOME
+from aisbench_core.maintenance.upgrading.ledger_tables import upgrade_ledger
 from aisbench_core.model import Budget, BudgetScope, ExpectedCost, Run, RunState, StoredBudget
-from aisbench_core.running.budgets.holds import admitted
-from aisbench_core.running.budgets.ledger import BudgetLedger
-from aisbench_core.running.ledger import Check, Ledger
-from aisbench_core.running.ledger_schema import SQLITE
-from aisbench_core.running.stores.address import LedgerAddress
-from aisbench_core.settings import HOME
-from aisbench_core.upgrading.ledger_tables import upgrade_ledger
+from aisbench_core.people.budgets.holds import admitted
+from aisbench_core.people.budgets.ledger import BudgetLedger
+from aisbench_core.store.ledger.database.address import LedgerAddress
+from aisbench_core.store.ledger.database.ledger_schema import SQLITE
+from aisbench_core.store.ledger.ledger import Check, Ledger
 from tests import records as a
 from tests.stored_schemas import ledger_of
 
@@ -194,7 +194,7 @@ def test_a_repeated_launch_reserves_once(ledger: Ledger, limit: Limit) -> None:
 RACE = """
 import sys
 from pathlib import Path
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.stores.test_budgets import race
 from tests.team_ledger import location_of
 race(Ledger(location_of(sys.argv[1], Path(sys.argv[2]))), sys.argv[3])

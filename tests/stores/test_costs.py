@@ -8,8 +8,8 @@ import duckdb
 import pytest
 import yaml
 
+from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import Run, RunRecord, RunSpec, RunState
-from aisbench_core.results.record import read_record, write_record
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.records.rows import hashed
 from tests import records as a

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.importing.choices import Choices, Saved
-from aisbench_core.importing.readers.reading import read_stream
-from aisbench_core.importing.readers.results import ParsedResult
-from aisbench_core.importing.records import Catalogue, record_of
-from aisbench_core.importing.saving import save
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.results.record import read_record
+from aisbench_core.exchange.importing.choices import Choices, Saved
+from aisbench_core.exchange.importing.records import Catalogue, record_of
+from aisbench_core.exchange.importing.saving import save
+from aisbench_core.exchange.readers.reading import read_stream
+from aisbench_core.exchange.readers.results import ParsedResult
+from aisbench_core.maintenance.upgrading.warehouse_tables import upgrade_tables
 from aisbench_core.model import Mode, Resolved, ResolvedContent, RunRecord, RunState, stated_of
-from aisbench_core.results.record import read_record
-from aisbench_core.running.run_paths import RunFolder
-from aisbench_core.settings import HOME
-from aisbench_core.upgrading.warehouse_tables import upgrade_tables
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse import BoardQuery, Export, Warehouse
 from aisbench_core.warehouse.exporting.runs import RUNS
 from tests import records as a

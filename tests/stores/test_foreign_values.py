@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import WarehouseError
+from aisbench_core.base.errors import WarehouseError
 from aisbench_core.warehouse.store.foreign.rules import check_values
 
 

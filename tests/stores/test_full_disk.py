@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.errors import AisbenchError, DiskError
+from aisbench_core.base.errors import AisbenchError, DiskError
+from aisbench_core.base.private_files import write_whole
+from aisbench_core.domain.results.record import add_annotations, read_annotations
 from aisbench_core.model import AnnotationChange, AnnotationKind, Event, Level
-from aisbench_core.private_files import write_whole
-from aisbench_core.results.record import add_annotations, read_annotations
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import BoardQuery, Export, ExportFormat, Warehouse
 from tests import records as a
 from tests.processes import FORKED

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.errors import DiskError
+from aisbench_core.base.errors import DiskError
 from aisbench_core.model import Event, Level
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store import file_store
 from aisbench_core.warehouse.store.file_store import MERGED_FROM

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.importing import saving
-from aisbench_core.importing.choices import Choices, ImportAnswers, Provenance
-from aisbench_core.importing.readers.results import ParsedResult
+from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.config.settings import Settings
+from aisbench_core.exchange.importing import saving
+from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Provenance
+from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import Mode, Origin, RankResult, RunState, ServerResult, TrainResultInfo
-from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity
 from aisbench_core.wiring import Core, open_core
 from tests import records as a

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from aisbench_core.errors import WarehouseBusy
-from aisbench_core.importing import turn
-from aisbench_core.importing.choices import Choices
-from aisbench_core.importing.readers.results import ParsedResult
-from aisbench_core.settings import Settings
+from aisbench_core.base.errors import WarehouseBusy
+from aisbench_core.config.settings import Settings
+from aisbench_core.exchange.importing import turn
+from aisbench_core.exchange.importing.choices import Choices
+from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.warehouse import BoardQuery, RunRow
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER, named

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing import records, saving
-from aisbench_core.importing.choices import Choices, Saved
-from aisbench_core.importing.readers.results import ParsedResult
+from aisbench_core.exchange.importing import records, saving
+from aisbench_core.exchange.importing.choices import Choices, Saved
+from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests.found_results import found

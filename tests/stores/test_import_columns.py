@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.importing.service import Columns
+from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.exchange.importing.service import Columns
 from tests.actors import TESTER
 
 

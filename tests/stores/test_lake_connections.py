@@ -12,8 +12,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import WarehouseError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import WarehouseError
+from aisbench_core.base.messages import Message
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.shared_engine import FIRST_PAUSE_S, SharedEngine
 from tests import records as a

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import TooManyRuns
+from aisbench_core.base.errors import TooManyRuns
+from aisbench_core.config.settings import HOME
 from aisbench_core.model import Run, RunState
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_limits import LaunchLimits
-from aisbench_core.running.stores.address import LedgerAddress
-from aisbench_core.settings import HOME
+from aisbench_core.store.ledger.database.address import LedgerAddress
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.limits import LaunchLimits
 from tests import records as a
 from tests.actors import named
 from tests.series_bench import SPEC, SeriesBench
@@ -75,7 +75,7 @@ def test_no_limit_is_the_default_and_a_repeated_launch_is_none_at_all(ledger: Le
 LAUNCHES = """
 import sys
 from pathlib import Path
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests.stores.test_launch_limits import race
 from tests.team_ledger import location_of
 race(Ledger(location_of(sys.argv[1], Path(sys.argv[2]))), sys.argv[3])

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import AisbenchError, RunNotFound, StaleRun
+from aisbench_core.base.errors import AisbenchError, RunNotFound, StaleRun
 from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Progress, Run, RunSort, RunState
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.store.ledger.database.address import LedgerAddress
+from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import AisbenchError, DamagedLedger, StaleRun
+from aisbench_core.base.errors import AisbenchError, DamagedLedger, StaleRun
 from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Run, RunSort, RunState
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 from tests.processes import FORKED
 

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.credentials import find_password
-from aisbench_core.errors import AisbenchError, ConfigError, LedgerUnavailable
+from aisbench_core.base.errors import AisbenchError, ConfigError, LedgerUnavailable
+from aisbench_core.config.credentials import find_password
+from aisbench_core.config.settings import HOME, Settings, load_settings
+from aisbench_core.maintenance.upgrading.ledger_tables import upgrade_ledger
 from aisbench_core.model import Event, Level
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_schema import TABLES, VERSION
-from aisbench_core.running.stores.address import LedgerAddress, ledger_address
-from aisbench_core.running.stores.postgres import DIALECT
-from aisbench_core.running.stores.postgres_connection import PostgresConnection, connect
-from aisbench_core.settings import HOME, Settings, load_settings
-from aisbench_core.upgrading.ledger_tables import upgrade_ledger
+from aisbench_core.store.ledger.database.address import LedgerAddress, ledger_address
+from aisbench_core.store.ledger.database.ledger_schema import TABLES, VERSION
+from aisbench_core.store.ledger.database.postgres import DIALECT
+from aisbench_core.store.ledger.database.postgres_connection import PostgresConnection, connect
+from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 from tests.postgres_server import PASSWORD, USER, PostgresServer
 from tests.stored_schemas import fill
@@ -169,9 +169,9 @@ def rows(ledger: Ledger) -> dict[str, list[dict[str, object]]]:
 
 HOLDER = """
 import os, sys, time
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.stores.address import ledger_address
-from aisbench_core.upgrading.ledger_tables import upgrade_ledger
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.database.address import ledger_address
+from aisbench_core.maintenance.upgrading.ledger_tables import upgrade_ledger
 from tests import records as a
 from tests.postgres_server import PASSWORD
 with Ledger(ledger_address(sys.argv[1], lambda: PASSWORD)).transaction() as con:

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import pytest
 
-from aisbench_core.errors import AisbenchError
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.maintenance.upgrading.ledger_tables import FORMER_COLUMNS, FORMER_TABLES, upgrade_ledger
 from aisbench_core.model import RunState
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_schema import SQLITE, VERSION
-from aisbench_core.running.ledger_series import SeriesLedger
-from aisbench_core.upgrading.ledger_tables import FORMER_COLUMNS, FORMER_TABLES, upgrade_ledger
+from aisbench_core.store.ledger.database.ledger_schema import SQLITE, VERSION
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.series import SeriesLedger
 from tests.processes import FORKED
 from tests.stored_schemas import ledger_of
 

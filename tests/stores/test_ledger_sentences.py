@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.messages import Message, in_chinese
+from aisbench_core.base.messages import Message, in_chinese
 from aisbench_core.model import Event, Level
-from aisbench_core.running.ledger import Ledger
+from aisbench_core.store.ledger.ledger import Ledger
 from tests import records as a
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.choices import Choices
-from aisbench_core.importing.readers.reading import columns_of, read_path, read_stream
-from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Table, Unread
-from aisbench_core.mlflow.tracking import SendOutcome, TrackingServer
+from aisbench_core.config.settings import Settings
+from aisbench_core.exchange.importing.choices import Choices
+from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackingServer
+from aisbench_core.exchange.readers.reading import columns_of, read_path, read_stream
+from aisbench_core.exchange.readers.results import ColumnMeaning, ParsedResult, Table, Unread
 from aisbench_core.model import (
     AnnotationChange,
     AnnotationKind,
@@ -27,7 +28,6 @@ from aisbench_core.model import (
     RunRecord,
     ServerResult,
 )
-from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from tests import records as a

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.choices import Choices
-from aisbench_core.importing.readers.reading import columns_of, read_path
-from aisbench_core.importing.readers.results import ParsedResult, Unread
-from aisbench_core.mlflow.store import REQUIRED
+from aisbench_core.exchange.importing.choices import Choices
+from aisbench_core.exchange.mlflow.store import REQUIRED
+from aisbench_core.exchange.readers.reading import columns_of, read_path
+from aisbench_core.exchange.readers.results import ParsedResult, Unread
 from tests import records as a
 from tests.actors import named
 from tests.stores.test_mlflow import core_in, found_in, made, sent

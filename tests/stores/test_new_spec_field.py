@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 

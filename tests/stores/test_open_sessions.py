@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.access.identity import Identity
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.accounts.browsers import browser_of
-from aisbench_core.accounts.identities import Account
-from aisbench_core.accounts.sign_ins import Visitor, Whose, hash_of
-from aisbench_core.errors import NotAllowed, SessionNotFound
+from aisbench_core.base.errors import NotAllowed, SessionNotFound
+from aisbench_core.config.identity import Identity
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Actor, Role, WayIn
-from aisbench_core.settings import Settings
+from aisbench_core.people.accounts.browsers import browser_of
+from aisbench_core.people.accounts.identities import Account
+from aisbench_core.people.accounts.sign_ins import Visitor, Whose, hash_of
+from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.stores.test_people import Hands

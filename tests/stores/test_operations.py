@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.access.operations import Operations
-from aisbench_core.errors import TooManyOperations
-from aisbench_core.messages import in_chinese
-from aisbench_core.settings import HOME
+from aisbench_core.base.errors import TooManyOperations
+from aisbench_core.base.messages import in_chinese
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.access.operations import Operations
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from aisbench_core.access.operations import Operations
+from aisbench_core.domain.access.operations import Operations
 with Operations(Path(sys.argv[1]), 1).started("ann"):
     print("started", flush=True)
     time.sleep(600)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.access.identity import Identity
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.accounts.people import Person
-from aisbench_core.errors import NotAllowed, SignedOut, SpecError, TokenRefused
+from aisbench_core.base.errors import NotAllowed, SignedOut, SpecError, TokenRefused
+from aisbench_core.config.identity import Identity
+from aisbench_core.config.settings import Settings, load_settings
+from aisbench_core.interfaces.web.identity import refuse_name
 from aisbench_core.model import Actor, Role, WayIn
-from aisbench_core.settings import Settings, load_settings
-from aisbench_core.tokens.token import TokenRequest
-from aisbench_core.web.identity import refuse_name
+from aisbench_core.model.token import TokenRequest
+from aisbench_core.people.accounts.people import Person
+from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER, named
 

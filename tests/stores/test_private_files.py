@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.private_files import (
+from aisbench_core.base.private_files import (
     draft_of,
     is_open_to_others,
     make_private_file,

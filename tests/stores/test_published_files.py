@@ -6,15 +6,15 @@ from typing import NoReturn
 
 import pytest
 
-from aisbench_core.errors import CloudUnavailable, ConfigError, ResultError
-from aisbench_core.messages import verbatim
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.publishing.cache import CacheLocks
-from aisbench_core.running.publishing.folders import RunFolders
-from aisbench_core.running.publishing.ledger import FileLedger, StaleFile
-from aisbench_core.running.publishing.parts import FolderPart
-from aisbench_core.running.publishing.published import PublishedFiles
-from aisbench_core.running.stores.address import LedgerAddress
+from aisbench_core.base.errors import CloudUnavailable, ConfigError, ResultError
+from aisbench_core.base.messages import verbatim
+from aisbench_core.store.ledger.database.address import LedgerAddress
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.cache import CacheLocks
+from aisbench_core.store.run_folders.folders import RunFolders
+from aisbench_core.store.run_folders.ledger import FileLedger, StaleFile
+from aisbench_core.store.run_folders.parts import FolderPart
+from aisbench_core.store.run_folders.published import PublishedFiles
 from tests.published_machines import DIRECTORY, LOG, RUN, Bucket, Machine
 
 pytestmark = [pytest.mark.postgres, pytest.mark.every_store]

@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from pyarrow import ipc
 
-from aisbench_core.errors import AisbenchError, QueryError, WarehouseError
-from aisbench_core.messages import Message, in_chinese
+from aisbench_core.base.errors import AisbenchError, QueryError, WarehouseError
+from aisbench_core.base.messages import Message, in_chinese
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.open.memory import MEMORY_BYTES, memory_limited
 from aisbench_core.warehouse.open.process import PID, QueryProcess, QueryProcesses, data_of, error_of
 from aisbench_core.warehouse.open.queries import Query
-from aisbench_core.warehouse.store.reading import MOST_THREADS, Reader, query_threads, reader, usable_cores
+from aisbench_core.warehouse.open.reading import MOST_THREADS, Reader, query_threads, reader, usable_cores
 from tests import records as a
 from tests.postgres_server import PASSWORD
 

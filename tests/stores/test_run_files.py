@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import RunNotFound
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.publishing.folders import RunFolders
-from aisbench_core.running.publishing.parts import FolderPart
+from aisbench_core.base.errors import RunNotFound
 from aisbench_core.running.run_files import RunFiles
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.folders import RunFolders
+from aisbench_core.store.run_folders.parts import FolderPart
 from tests import records as a
 from tests.published_machines import LOG, RUN, Bucket, Machine
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.errors import NotAllowed
+from aisbench_core.base.errors import NotAllowed
 from aisbench_core.model import Actor, Role, RunSpec, Schedule, WayIn
-from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.model.token import TokenRequest
+from aisbench_core.store.audit.audit import AuditQuery
 from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import SPEC, SeriesBench

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.errors import AisbenchError, ConfigError, NotAllowed, SpecError
+from aisbench_core.base.errors import AisbenchError, ConfigError, NotAllowed, SpecError
 from aisbench_core.model import Actor, News, NewsKind, Notice, Role, RunState, Schedule, Series, WayIn
+from aisbench_core.store.audit.audit import AuditQuery
 from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import SPEC, SeriesBench
@@ -304,7 +304,7 @@ class Killed(BaseException):
 def killed_at(line: int) -> Iterator[Counter[str]]:
     """Ends whatever runs at the so-many-th line of what decides and of what stores."""
     seen: Counter[str] = Counter()
-    deciding = ("aisbench_core/schedules/launching.py", "aisbench_core/series/service.py")
+    deciding = ("aisbench_core/running/schedules/launching.py", "aisbench_core/running/series/service.py")
     storing = {"transaction", "change", "add", "keep"}
 
     def trace(frame: FrameType, event: str, _: object) -> Any:

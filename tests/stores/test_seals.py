@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.accounts.audit import Audit, AuditQuery
-from aisbench_core.accounts.audit_heads import AuditHeads
-from aisbench_core.errors import ResultError, StaleRun
+from aisbench_core.base.errors import ResultError, StaleRun
+from aisbench_core.domain.results.record import write_record
 from aisbench_core.model import RunRecord
-from aisbench_core.results.record import write_record
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.publishing.folders import RunFolders
-from aisbench_core.running.publishing.parts import FolderPart
-from aisbench_core.running.stores.address import LedgerAddress
-from aisbench_core.running.stores.connection import LedgerConnection
-from aisbench_core.seals.comparing import Recording, SealComparing
-from aisbench_core.seals.service import BATCH, Seals
+from aisbench_core.store.audit.audit import Audit, AuditQuery
+from aisbench_core.store.audit.audit_heads import AuditHeads
+from aisbench_core.store.ledger.database.address import LedgerAddress
+from aisbench_core.store.ledger.database.connection import LedgerConnection
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.folders import RunFolders
+from aisbench_core.store.run_folders.parts import FolderPart
+from aisbench_core.store.seals.comparing import Recording, SealComparing
+from aisbench_core.store.seals.service import BATCH, Seals
 from aisbench_core.wiring import utc_now
 from tests import records as a
 from tests.actors import TESTER

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import SeriesNotFound, SpecError, StaleRun
+from aisbench_core.base.errors import SeriesNotFound, SpecError, StaleRun
 from aisbench_core.model import Event, Level, SeriesState
-from aisbench_core.running.ledger_series import SeriesLedger
-from aisbench_core.series.snapshot import SeriesSnapshot
+from aisbench_core.running.series.snapshot import SeriesSnapshot
+from aisbench_core.store.ledger.series import SeriesLedger
 from tests import records as a
 from tests.actors import named
 from tests.flow.following import PERSON

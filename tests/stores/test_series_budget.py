@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
 from aisbench_core.model import Attempt, Run, RunState, SeriesState
-from aisbench_core.running.ledger_series import SeriesLedger
-from aisbench_core.series.snapshot import SeriesSnapshot
+from aisbench_core.running.series.snapshot import SeriesSnapshot
+from aisbench_core.store.ledger.series import SeriesLedger
 from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import SeriesBench

@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner
 from scipy import stats
 
-from aisbench_core.cli import main
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
+from aisbench_core.interfaces.cli import main
 from aisbench_core.model import Series
-from aisbench_core.series.comparing import SeriesComparison
-from aisbench_core.warehouse.answers.compared import Comparability
-from aisbench_core.warehouse.answers.histories import Outcome
+from aisbench_core.running.series.comparing import SeriesComparison
+from aisbench_core.warehouse.values.compared import Comparability
+from aisbench_core.warehouse.values.histories import Outcome
 from tests import records as a
 from tests.series_bench import SeriesBench
 

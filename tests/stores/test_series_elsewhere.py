@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import SeriesNotFound
+from aisbench_core.base.errors import SeriesNotFound
 from aisbench_core.model import CellState, RunState, Series, SeriesState
-from aisbench_core.series.matrix import Matrix
+from aisbench_core.running.series.matrix import Matrix
 from aisbench_core.warehouse import Warehouse
 from tests.actors import TESTER, named
 from tests.flow.following import PERSON

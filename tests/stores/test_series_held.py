@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.errors import NotAllowed, SpecError, StaleRun
+from aisbench_core.base.errors import NotAllowed, SpecError, StaleRun
 from aisbench_core.model import Actor, Role, Run, RunState, Series, SeriesState, WayIn
-from aisbench_core.running.ledger_series import SeriesLedger
-from aisbench_core.series.snapshot import SeriesSnapshot
-from aisbench_core.tokens.token import TokenRequest
+from aisbench_core.model.token import TokenRequest
+from aisbench_core.running.series.snapshot import SeriesSnapshot
+from aisbench_core.store.ledger.series import SeriesLedger
 from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import PROFILE, SPEC, SeriesBench

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
 from aisbench_core.model import CellState, RunState, SeriesState
-from aisbench_core.series.matrix import Matrix
-from aisbench_core.warehouse.values import CheckLevel
+from aisbench_core.running.series.matrix import Matrix
+from aisbench_core.warehouse.values.runs import CheckLevel
 from tests import records as a
 from tests.actors import named
 from tests.flow.following import PERSON

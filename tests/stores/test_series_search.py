@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
 from aisbench_core.model import CellState, Run, RunState, Scalar, Series, SeriesState
-from aisbench_core.series.sampler import Trial, suggest
-from aisbench_core.series.search_plans import space_of
+from aisbench_core.running.series.sampler import Trial, suggest
+from aisbench_core.running.series.search_plans import space_of
 from aisbench_core.warehouse import BoardQuery
 from tests.actors import named
 from tests.flow.following import PERSON

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 from aisbench_core.model import Series
-from aisbench_core.series.comparing import SeriesComparison
-from aisbench_core.warehouse.answers.histories import Outcome
+from aisbench_core.running.series.comparing import SeriesComparison
+from aisbench_core.warehouse.values.histories import Outcome
 from tests.series_bench import SPEC, SeriesBench
 
 TAGGED = SPEC.model_copy(update={"image_url": "team/bench:1", "command": "python train.py"})

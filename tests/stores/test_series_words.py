@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import SpecError
-from aisbench_core.messages import in_chinese
+from aisbench_core.base.errors import SpecError
+from aisbench_core.base.messages import in_chinese
 from aisbench_core.model import RunState, Series
 from tests.actors import named
 from tests.flow.following import PERSON

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.access.identity import Identity
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.accounts.identities import Account
-from aisbench_core.accounts.sign_in_audit import MOST_OF_ADDRESS, MOST_REFUSALS
-from aisbench_core.accounts.sign_ins import Visitor
-from aisbench_core.errors import SignedOut, SignInFailed
-from aisbench_core.settings import Settings
+from aisbench_core.base.errors import SignedOut, SignInFailed
+from aisbench_core.config.identity import Identity
+from aisbench_core.config.settings import Settings
+from aisbench_core.people.accounts.identities import Account
+from aisbench_core.people.accounts.sign_in_audit import MOST_OF_ADDRESS, MOST_REFUSALS
+from aisbench_core.people.accounts.sign_ins import Visitor
+from aisbench_core.store.audit.audit import AuditQuery
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.stores.test_people import Hands

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.access.identity import Identity
-from aisbench_core.accounts.identities import Account
-from aisbench_core.accounts.sign_ins import Whose
-from aisbench_core.errors import NotAllowed, PersonNotFound, SignedOut, SignInFailed
+from aisbench_core.base.errors import NotAllowed, PersonNotFound, SignedOut, SignInFailed
+from aisbench_core.config.identity import Identity
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Role, WayIn
-from aisbench_core.settings import Settings
+from aisbench_core.people.accounts.identities import Account
+from aisbench_core.people.accounts.sign_ins import Whose
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER
 from tests.stores.test_people import OWN_ACCOUNT, Hands

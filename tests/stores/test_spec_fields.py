@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.messages import in_chinese
+from aisbench_core.base.messages import in_chinese
+from aisbench_core.config.settings import HOME
 from aisbench_core.model import RunRecord, RunSpec, RunState
 from aisbench_core.model.spec_fields import deciding_fields, declared, fields_of
 from aisbench_core.model.spec_roles import SpecRole
-from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Comparability, Warehouse
-from aisbench_core.warehouse.answers.boards import mixed_or_unknown
-from aisbench_core.warehouse.records.fingerprint import image_of
+from aisbench_core.warehouse.measures.fingerprint import image_of
+from aisbench_core.warehouse.values.boards import mixed_or_unknown
 from tests import records as a
 
 VOLUME = {"server_path": "192.168.0.1:/", "local_path": "/mnt/data"}

@@ -10,12 +10,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.spending import stored
-from aisbench_core.warehouse.spending.answers import csv_text
-from aisbench_core.warehouse.spending.totals import SpendingBy, SpendingQuery, Spent, month_of
+from aisbench_core.warehouse.answers.spending import csv_text
+from aisbench_core.warehouse.queries import stored_spending as stored
+from aisbench_core.warehouse.values.spending import SpendingBy, SpendingQuery, Spent, month_of
 from tests import records as a
 
 MARCH, APRIL = (datetime(2026, month, 3, 8, tzinfo=UTC) for month in (3, 4))

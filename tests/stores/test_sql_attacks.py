@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from aisbench_core.errors import QueryError
+from aisbench_core.base.errors import QueryError
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.open.checks import check
 from aisbench_core.warehouse.open.queries import Query, executed
-from aisbench_core.warehouse.open.views import VIEWS
-from aisbench_core.warehouse.store.reading import FileReader, Reader, reader
+from aisbench_core.warehouse.open.reading import FileReader, Reader, reader
 from tests import records as a
 
 SETTINGS = (

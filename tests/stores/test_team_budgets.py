@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import Budget, BudgetScope, RunState, StoredBudget
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.stores.test_budgets import costing, new

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle as Values
 from hypothesis.stateful import RuleBasedStateMachine, consumes, initialize, invariant, rule
 
-from aisbench_core.accounts.people import People
-from aisbench_core.documents import parse
-from aisbench_core.errors import NotAllowed, SpecError, TokenNotFound, TokenRefused
-from aisbench_core.messages import Message
+from aisbench_core.base.documents import parse
+from aisbench_core.base.errors import NotAllowed, SpecError, TokenNotFound, TokenRefused
+from aisbench_core.base.messages import Message
 from aisbench_core.model import Actor, Role, WayIn
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_tokens import TokenLedger
-from aisbench_core.tokens.service import Tokens
-from aisbench_core.tokens.token import MOST_DAYS, TokenRequest, TokenState, TokenText
+from aisbench_core.model.token import MOST_DAYS, TokenRequest, TokenState, TokenText
+from aisbench_core.people.accounts.people import People
+from aisbench_core.people.tokens.service import Tokens
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.ledger.tokens import TokenLedger
 from tests import records as a
 from tests.actors import TESTER
 

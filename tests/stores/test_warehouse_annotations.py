@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import StaleRun
+from aisbench_core.base.errors import StaleRun
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a

@@ -12,10 +12,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import QueryError, WarehouseError
+from aisbench_core.base.errors import QueryError, WarehouseError
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.open.queries import Query, executed, iter_rows, write_parquet
-from aisbench_core.warehouse.store.reading import FileReader, Reader, reader
+from aisbench_core.warehouse.open.reading import FileReader, Reader, reader
 from tests import records as a
 
 FOREVER = "select count(*) from range(100000000) a, range(100000000) b where (a.range * b.range) % 7 = 3"
@@ -161,7 +161,7 @@ def test_the_command_ends_although_the_engine_does_not_let_go(tmp_path: Path) ->
     one_step = "select list_sort(list_transform(range(30_000_000), lambda x: hash(x))) from range(20)"
     environment = {**os.environ, "AISBENCH_DATA_DIR": str(tmp_path), "TMPDIR": str(tmp_path / "copies")}
     (tmp_path / "copies").mkdir()
-    command = [sys.executable, "-m", "aisbench_core.cli", "sql", one_step, "--seconds", "1"]
+    command = [sys.executable, "-m", "aisbench_core.interfaces.cli", "sql", one_step, "--seconds", "1"]
 
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import JobFault, JobTask, RunAttempt, RunRecord
-from aisbench_core.results.record import read_record, write_record
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.reading import reader
+from aisbench_core.warehouse.open.reading import reader
 from tests import records as a
 
 BROKEN = RunAttempt(

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
 from aisbench_core.model import RunState
 from aisbench_core.warehouse import BOARD_SORTS, RUN_SORTS, BoardQuery, BoardRow, Facets, RegionFacts, Warehouse
-from aisbench_core.warehouse.records.fingerprint import compute_fingerprint
+from aisbench_core.warehouse.measures.fingerprint import compute_fingerprint
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")

@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.model import CardSample, RunRecord
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.reading import reader
+from aisbench_core.warehouse.open.reading import reader
 from tests import records as a
 
 SAMPLES = (CardSample(a.T0, 1, 7, "power", 93.6), CardSample(a.T0, 1, 7, "temperature", 40.0))

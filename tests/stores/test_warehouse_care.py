@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.private_files import draft_of
 from aisbench_core.model import RunRecord
-from aisbench_core.private_files import draft_of
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.lake import Lake
 from tests import records as a

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.errors import RunNotFound, SpecError
+from aisbench_core.base.errors import RunNotFound, SpecError
 from aisbench_core.model import Mode, RunRecord, RunState
 from aisbench_core.warehouse import BenchmarkConfiguration, Comparability, Comparison, MetricComparison, Warehouse
 from tests import records as a

@@ -13,14 +13,14 @@ import openpyxl
 import pytest
 from pyarrow import parquet
 
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
 from aisbench_core.model import MetricSample, RunState
 from aisbench_core.model.columns import Kind
 from aisbench_core.warehouse import BoardQuery, Export, ExportFormat, ExportTable, Warehouse
 from aisbench_core.warehouse.exporting import workbook
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.export import SHEETS
-from aisbench_core.warehouse.exports import file_name
+from aisbench_core.warehouse.values.exports import file_name
 from tests import records as a
 
 GOLDEN = Path(__file__).parent / "golden"

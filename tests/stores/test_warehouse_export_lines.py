@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.importing.readers.rows import unguarded
+from aisbench_core.exchange.readers.rows import unguarded
 from aisbench_core.model.columns import Wording
 from aisbench_core.warehouse.exporting import csv_file
 from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn, number, prose, text, word

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from aisbench_core.rulesets.ruleset import DEFAULT, Rulesets
+from aisbench_core.domain.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.warehouse import Export, ExportFormat, Warehouse
 from aisbench_core.warehouse.exporting import export
 from aisbench_core.warehouse.exporting.parts import parts

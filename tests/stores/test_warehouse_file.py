@@ -15,12 +15,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.base.errors import WarehouseBusy, WarehouseError
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.migrations import LATEST, NEWEST, Schema, migrate
-from aisbench_core.warehouse.store.schema import TABLES
 from aisbench_core.warehouse.store.warehouse_file import log_of
+from aisbench_core.warehouse.tables.schema import TABLES
 from tests import records as a
 from tests.processes import FORKED
 from tests.stored_cards import rank_results_of

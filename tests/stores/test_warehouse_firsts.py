@@ -6,7 +6,7 @@ from typing import Any, cast
 import duckdb
 import pytest
 
-from aisbench_core.errors import WarehouseError
+from aisbench_core.base.errors import WarehouseError
 from aisbench_core.warehouse.store.lake_refusals import is_ours
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
 

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 import aisbench_core
-from aisbench_core.errors import ConfigError, QueryError, RunNotFound, SpecError
+from aisbench_core.base.errors import ConfigError, QueryError, RunNotFound, SpecError
 from aisbench_core.model import AnnotationChange, AnnotationKind
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.sorts import RUN_SORTS
+from aisbench_core.warehouse.answers.views import VIEWS
+from aisbench_core.warehouse.measures.sorts import RUN_SORTS
 from aisbench_core.warehouse.open.frames import OpenWarehouse
+from aisbench_core.warehouse.open.reading import reader
 from aisbench_core.warehouse.open.tables import LocalTables
-from aisbench_core.warehouse.open.views import VIEWS
-from aisbench_core.warehouse.store.reading import reader
 from aisbench_core.warehouse.store.team import TeamLocation
 from tests import records as a
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.domain.results.record import read_record, write_record
 from aisbench_core.model import Mode, Origin, RunRecord
-from aisbench_core.results.record import read_record, write_record
 from aisbench_core.warehouse import BoardQuery, CheckLevel, Comparability, Export, RunRow, Validity, Warehouse
 from aisbench_core.warehouse.records.record import CHUNK
 from tests import records as a

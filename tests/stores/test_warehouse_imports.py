@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from aisbench_core.errors import RunNotFound
+from aisbench_core.base.errors import RunNotFound
 from aisbench_core.model import AnnotationChange, AnnotationKind, RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.store.schema import TABLES
+from aisbench_core.warehouse.tables.schema import TABLES
 from tests import records as a
 from tests.actors import named
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from aisbench_core.statistics.summary import summary
+from aisbench_core.domain.statistics.summary import summary
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.open import views
+from aisbench_core.warehouse.answers import views
 from tests import records as a
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aisbench_core.domain.rulesets.ruleset import Rulesets, shipped
 from aisbench_core.model import (
     CollectedResult,
     Imported,
@@ -23,13 +24,12 @@ from aisbench_core.model import (
     stated_of,
 )
 from aisbench_core.model.spec import canonical_json
-from aisbench_core.rulesets.ruleset import Rulesets, shipped
 from aisbench_core.warehouse import BoardQuery, Export, Validity, Warehouse
-from aisbench_core.warehouse.records.facts import facts_of, stored_facts
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.store.file_store import FileStore
-from aisbench_core.warehouse.store.schema import RESULTS, RUNS
+from aisbench_core.warehouse.tables.schema import RESULTS, RUNS
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, _written
+from aisbench_core.warehouse.validity.facts import facts_of, stored_facts
 from aisbench_core.warehouse.validity.validation import evaluate_anew, store_evaluations
 from tests import records as a
 from tests.actors import TESTER

@@ -5,10 +5,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import WarehouseError
-from aisbench_core.settings import Settings
+from aisbench_core.base.errors import WarehouseError
+from aisbench_core.config.settings import Settings
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.store.reading import FileReader
+from aisbench_core.warehouse.open.reading import FileReader
 from aisbench_core.warehouse.store.warehouse_file import log_of
 from aisbench_core.wiring import open_core
 from tests import records as a

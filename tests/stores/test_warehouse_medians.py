@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.compared import ComparedBy
+from aisbench_core.warehouse.values.compared import ComparedBy
 from tests import records as a
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import WarehouseError
+from aisbench_core.base.errors import WarehouseError
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.lake import Lake

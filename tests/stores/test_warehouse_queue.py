@@ -13,8 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import WarehouseBusy
-from aisbench_core.messages import verbatim
+from aisbench_core.base.errors import WarehouseBusy
+from aisbench_core.base.messages import verbatim
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.file_queue import queue_of, try_in_turn
 from aisbench_core.warehouse.store.file_store import FileStore

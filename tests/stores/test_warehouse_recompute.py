@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.choices import Choices
-from aisbench_core.importing.readers.reading import read_path
-from aisbench_core.importing.readers.results import ParsedResult
+from aisbench_core.domain.results.record import read_record, read_stated
+from aisbench_core.exchange.importing.choices import Choices
+from aisbench_core.exchange.readers.reading import read_path
+from aisbench_core.exchange.readers.results import ParsedResult
 from aisbench_core.model import (
     AnnotationChange,
     AnnotationKind,
@@ -18,10 +19,9 @@ from aisbench_core.model import (
     RunState,
     stated_of,
 )
-from aisbench_core.results.record import read_record, read_stated
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.integrity import CHUNK
+from aisbench_core.warehouse.maintenance.integrity import CHUNK
 from tests import records as a
 from tests.actors import TESTER, named
 from tests.stores.test_export_round_trip import Console, many_kinds

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from aisbench_core.model import Event, Level, MetricSample, Mode, RankResult, RunRecord, RunState, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, CheckLevel, RunRow, Validity, Warehouse
-from aisbench_core.warehouse.store.reading import reader
-from aisbench_core.warehouse.values import TargetOutcome
+from aisbench_core.warehouse.open.reading import reader
+from aisbench_core.warehouse.values.runs import TargetOutcome
 from tests import records as a
 from tests.stored_cards import rank_results_of
 

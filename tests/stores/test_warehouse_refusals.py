@@ -7,14 +7,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.messages import in_chinese
-from aisbench_core.mlflow.store import opened
-from aisbench_core.report.reports import Reports
-from aisbench_core.report.words import ReportLanguage
-from aisbench_core.rulesets.ruleset import Rulesets
-from aisbench_core.settings import Settings
-from aisbench_core.storage import warehouse_location
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import in_chinese
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.rulesets.ruleset import Rulesets
+from aisbench_core.exchange.mlflow.store import opened
+from aisbench_core.exchange.report.reports import Reports
+from aisbench_core.exchange.report.words import ReportLanguage
+from aisbench_core.maintenance.storage import warehouse_location
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.warehouse_file import busy, refusal
 from tests import records as a

@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.model import Origin
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.histories import Outcome, VersionField
+from aisbench_core.warehouse.values.histories import Outcome, VersionField
 from tests import records as a
 from tests.actors import TESTER
 from tests.stores.test_warehouse_history import BAD, BOARD, GOOD, later, only_history, two_versions

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.records.saved import SavedView
+from aisbench_core.warehouse.values.saved import SavedView
 from tests.actors import TESTER
 from tests.records import T0
 from tests.unit.test_remarks import HOSTILE

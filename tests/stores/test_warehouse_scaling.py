@@ -2,9 +2,9 @@
 
 import pytest
 
-from aisbench_core.statistics.amdahl import FitProblem
+from aisbench_core.domain.statistics.amdahl import FitProblem
 from aisbench_core.warehouse import BenchmarkConfiguration, BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.scalings import ScalingQuery, newest_curves
+from aisbench_core.warehouse.values.scalings import ScalingQuery, newest_curves
 from tests import records as a
 
 

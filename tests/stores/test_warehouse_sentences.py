@@ -8,11 +8,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.messages import Message, in_chinese, verbatim
+from aisbench_core.base.messages import Message, in_chinese, verbatim
+from aisbench_core.domain.results.record import read_record, write_record
+from aisbench_core.exchange.report.reports import Reports
+from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, RunState
-from aisbench_core.report.reports import Reports
-from aisbench_core.report.words import ReportLanguage
-from aisbench_core.results.record import read_record, write_record
 from aisbench_core.warehouse import BoardQuery, Check, Warehouse
 from tests import records as a
 

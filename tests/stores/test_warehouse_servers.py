@@ -6,10 +6,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from aisbench_core.maintenance.upgrading.warehouse_tables import upgrade_tables
 from aisbench_core.model import Mode, RunRecord, ServerResult
-from aisbench_core.upgrading.warehouse_tables import upgrade_tables
 from aisbench_core.warehouse import Comparability, Warehouse
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from tests import records as a
 from tests.stored_schemas import unpack_file
 

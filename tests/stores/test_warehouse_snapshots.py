@@ -9,14 +9,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.private_files import draft_of
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.base.private_files import draft_of
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.open.queries import Query, executed
-from aisbench_core.warehouse.open.views import VIEWS
-from aisbench_core.warehouse.store.reading import FileReader
-from aisbench_core.warehouse.store.schema import TABLES
+from aisbench_core.warehouse.open.reading import FileReader
 from aisbench_core.warehouse.store.team import TeamLocation
+from aisbench_core.warehouse.tables.schema import TABLES
 from tests import records as a
 
 
@@ -100,7 +100,7 @@ def test_a_warehouse_without_runs_has_a_snapshot_too(tmp_path: Path) -> None:
     assert Warehouse(tmp_path / "new.duckdb").snapshot(tmp_path / "snapshot.duckdb", a.T0).runs == 0
 
 
-LEFT = "import sys; from pathlib import Path; from aisbench_core.private_files import draft_of\n"
+LEFT = "import sys; from pathlib import Path; from aisbench_core.base.private_files import draft_of\n"
 LEFT += "for name in sys.argv[1:]: draft_of(Path(name)).write_text('half')"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.group_statistics import COLUMNS, MAX_DUE, TURNS, current, is_turn, statistics
+from aisbench_core.warehouse.queries.group_statistics import COLUMNS, MAX_DUE, TURNS, current, is_turn, statistics
 from aisbench_core.warehouse.store import file_store
 from tests import records as a
 

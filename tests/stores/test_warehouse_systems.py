@@ -9,7 +9,7 @@ import pytest
 
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BenchmarkConfiguration, BoardQuery, Export, Warehouse
-from aisbench_core.warehouse.answers.compared import ComparedBy
+from aisbench_core.warehouse.values.compared import ComparedBy
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")

@@ -7,9 +7,9 @@ import pytest
 
 from aisbench_core.model import RunState, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, BoardRow, Warehouse
-from aisbench_core.warehouse.answers.boards import ties
-from aisbench_core.warehouse.answers.compared import ComparedBy
-from aisbench_core.warehouse.values import TargetOutcome
+from aisbench_core.warehouse.values.boards import ties
+from aisbench_core.warehouse.values.compared import ComparedBy
+from aisbench_core.warehouse.values.runs import TargetOutcome
 from tests import records as a
 
 pytestmark = pytest.mark.parametrize("warehouse", ["file"], indirect=True)  # the same SQL, wherever rows lie

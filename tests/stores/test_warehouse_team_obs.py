@@ -8,8 +8,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from aisbench_core.errors import ConfigError, WarehouseError
-from aisbench_core.settings import HOME
+from aisbench_core.base.errors import ConfigError, WarehouseError
+from aisbench_core.config.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 from tests.postgres_server import PASSWORD, PostgresServer

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import duckdb
 import pytest
 
-from aisbench_core.errors import WarehouseError
+from aisbench_core.base.errors import WarehouseError
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.lake import Lake
 from tests import records as a

@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from aisbench_core.statistics.summary import summary
+from aisbench_core.domain.statistics.summary import summary
 from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.open.queries import Query, executed
-from aisbench_core.warehouse.open.views import VIEWS
-from aisbench_core.warehouse.store.reading import Reader, reader
+from aisbench_core.warehouse.open.reading import Reader, reader
 from tests import records as a
 from tests.team_warehouse import TeamWarehouse
 

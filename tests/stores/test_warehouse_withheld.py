@@ -9,8 +9,8 @@ import pytest
 
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.answers.histories import TARGET_MISSED, MetricVerdict, Outcome, VersionField
-from aisbench_core.warehouse.values import TargetOutcome
+from aisbench_core.warehouse.values.histories import TARGET_MISSED, MetricVerdict, Outcome, VersionField
+from aisbench_core.warehouse.values.runs import TargetOutcome
 from tests import records as a
 from tests.actors import TESTER
 from tests.stores.test_warehouse_history import BAD, BOARD, GOOD, later, only_history

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 
 HEAD = "| in the manual | here | where, or why |\n|---|---|---|\n"
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.config.settings import HOME, Profile
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.preflight.offline import preflight
 from aisbench_core.model import Channel, Finding, Flavor, RunSpec
-from aisbench_core.preflight.offline import preflight
-from aisbench_core.settings import HOME, Profile
 
 WORKLOADS = Workloads(HOME / "workloads")
 FLAVORS = (

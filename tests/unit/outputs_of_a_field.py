@@ -11,14 +11,14 @@ from click.testing import CliRunner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.app_test import TMP_DIR
 
-from aisbench_core.api.endpoints import ENDPOINTS
-from aisbench_core.api.openapi import document
-from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.cli.entry import main as aisbench
+from aisbench_core.config.settings import load_settings
+from aisbench_core.domain.authoring.specfile import from_yaml
+from aisbench_core.exchange.upstream.configs.writing import unsupported
+from aisbench_core.interfaces.api.document.openapi import document
+from aisbench_core.interfaces.api.endpoints import ENDPOINTS
+from aisbench_core.interfaces.cli.entry import main as aisbench
 from aisbench_core.model import Event, Level, RunSpec, WayIn
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import load_settings
-from aisbench_core.upstream.configs.writing import unsupported
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import open_core
 from pages._ui.configure.drafts import OWN

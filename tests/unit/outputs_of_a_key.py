@@ -13,15 +13,15 @@ from typing import Any
 
 import duckdb
 
-from aisbench_core.importing.readers.tables import guessed
-from aisbench_core.mlflow.exporting import MlflowExport
-from aisbench_core.mlflow.tracking import TrackingServer
+from aisbench_core.exchange.mlflow.exporting import MlflowExport
+from aisbench_core.exchange.mlflow.tracking import TrackingServer
+from aisbench_core.exchange.readers.tables import guessed
 from aisbench_core.model import RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse
-from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
+from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
+from aisbench_core.warehouse.open.reading import reader
 from aisbench_core.warehouse.store.migrations import RELEASED, migrate
-from aisbench_core.warehouse.store.reading import reader
+from aisbench_core.warehouse.values.boards import BoardRow
 from pages._ui.leaderboard.rows import median_cells
 from pages._ui.shell.words import Language, set_language
 from tests import records as a

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.access import PERMISSIONS, Permission, permitted
-from aisbench_core.access.permissions import ROLES, has_role
-from aisbench_core.errors import NotAllowed
+from aisbench_core.base.errors import NotAllowed
+from aisbench_core.config.settings import HOME, Settings
+from aisbench_core.domain.access import PERMISSIONS, Permission, permitted
+from aisbench_core.domain.access.permissions import ROLES, has_role
 from aisbench_core.model import (
     Actor,
     Event,
@@ -28,12 +29,11 @@ from aisbench_core.model import (
     WayIn,
     local_actor,
 )
-from aisbench_core.running.ledger import as_text
-from aisbench_core.running.ledger_schedules import ScheduleLedger
-from aisbench_core.running.ledger_series import SeriesLedger
-from aisbench_core.running.stores.rows import insert
-from aisbench_core.settings import HOME, Settings
-from aisbench_core.warehouse.records.saved import SavedView
+from aisbench_core.store.ledger.database.rows import insert
+from aisbench_core.store.ledger.ledger import as_text
+from aisbench_core.store.ledger.schedules import ScheduleLedger
+from aisbench_core.store.ledger.series import SeriesLedger
+from aisbench_core.warehouse.values.saved import SavedView
 from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.records import run, spec
@@ -121,7 +121,13 @@ UNGUARDED = {
 
 
 def test_no_way_in_writes_past_the_guarded_methods() -> None:
-    ways = ("app.py", "pages", "aisbench_core/cli", "aisbench_core/web", "aisbench_core/api")
+    ways = (
+        "app.py",
+        "pages",
+        "aisbench_core/interfaces/cli",
+        "aisbench_core/interfaces/web",
+        "aisbench_core/interfaces/api",
+    )
     calls = {
         f"{path_of(file)}:{node.lineno} {ast.unparse(node)}"
         for way in ways
@@ -144,12 +150,12 @@ def test_only_the_ways_in_say_who_acts() -> None:
     }
 
     assert makers == {
-        "aisbench_core/cli/core.py",
-        "aisbench_core/accounts/people.py",  # of somebody who signed in
+        "aisbench_core/interfaces/cli/core.py",
+        "aisbench_core/people/accounts/people.py",  # of somebody who signed in
         "aisbench_core/model/run.py",
-        "aisbench_core/tokens/token.py",  # of a checked token
-        "aisbench_core/tokens/service.py",  # the follower, for whoever asked for something
-        "aisbench_core/series/admission.py",  # the follower, which stops trials of a search as their owner might
+        "aisbench_core/model/token.py",  # of a checked token
+        "aisbench_core/people/tokens/service.py",  # the follower, for whoever asked for something
+        "aisbench_core/running/series/admission.py",  # the follower, which stops trials as their owner might
         "pages/_ui/shell/core.py",
     }
 

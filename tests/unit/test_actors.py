@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.changes import log_change
-from aisbench_core.importing.service import Columns
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.access.changes import log_change
+from aisbench_core.exchange.importing.service import Columns
 from aisbench_core.model import Actor, Role
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.settings import Settings
+from aisbench_core.store.ledger.ledger import Ledger
 from aisbench_core.warehouse.records.saved_views import SavedViews
 from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER

@@ -5,9 +5,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from aisbench_core.api import admission
-from aisbench_core.api.admission import Slots, UnderWay
-from aisbench_core.api.problems import ServerBusy, TooManyRequests
+from aisbench_core.interfaces.api import admission
+from aisbench_core.interfaces.api.admission import Slots, UnderWay
+from aisbench_core.interfaces.api.problems import ServerBusy, TooManyRequests
 
 
 async def take(slots: Slots, person: str, count: int, held: AsyncExitStack) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.statistics.amdahl import AmdahlFit, FitProblem, SizeRuns, amdahl
+from aisbench_core.domain.statistics.amdahl import AmdahlFit, FitProblem, SizeRuns, amdahl
 
 ONE_NODE = 8000.0
 SIZES = (1, 2, 4, 8)

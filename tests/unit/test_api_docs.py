@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from starlette.routing import Route
 
-from aisbench_core import errors
-from aisbench_core.api import problems
-from aisbench_core.api.app import ApiServer
-from aisbench_core.api.endpoint import PREFIX
-from aisbench_core.api.endpoints import ENDPOINTS
-from aisbench_core.api.examples import EXAMPLES
-from aisbench_core.api.openapi import document as openapi
-from aisbench_core.api.problems import code_of, status_of
-from aisbench_core.errors import AisbenchError, CloudError, SpecError
-from aisbench_core.messages import Message
-from aisbench_core.settings import HOME
-from aisbench_core.web.front_door import PROGRAM_PATHS
+from aisbench_core.base import errors
+from aisbench_core.base.errors import AisbenchError, CloudError, SpecError
+from aisbench_core.base.messages import Message
+from aisbench_core.config.settings import HOME
+from aisbench_core.interfaces.api import problems
+from aisbench_core.interfaces.api.app import ApiServer
+from aisbench_core.interfaces.api.document.examples import EXAMPLES
+from aisbench_core.interfaces.api.document.openapi import document as openapi
+from aisbench_core.interfaces.api.endpoint import PREFIX
+from aisbench_core.interfaces.api.endpoints import ENDPOINTS
+from aisbench_core.interfaces.api.problems import code_of, status_of
+from aisbench_core.interfaces.web.front_door import PROGRAM_PATHS
 from aisbench_core.wiring import open_core
 
 DOCUMENT = HOME / "docs" / "api.md"
@@ -130,8 +130,8 @@ def _reads(whole: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_the_api_loads_neither_streamlit_nor_pages() -> None:
     program = (
         "import sys\n"
-        "from aisbench_core.api import serving\n"
-        "from aisbench_core.api.app import ApiServer\n"
+        "from aisbench_core.interfaces.api import serving\n"
+        "from aisbench_core.interfaces.api.app import ApiServer\n"
         "from aisbench_core.wiring import open_core\n"
         "serving.program_app(ApiServer(open_core))\n"
         "print([name for name in sys.modules if name.partition('.')[0] in ('streamlit', 'pages', 'app', 'altair')])"
@@ -156,7 +156,7 @@ def test_every_number_says_its_unit_and_every_parameter_its_meaning() -> None:
     for path, operations in whole["paths"].items():
         for operation in operations.values():
             unexplained = [each["name"] for each in operation["parameters"] if not each.get("description")]
-            assert unexplained == [], f"{path}: say it in aisbench_core/api/descriptions.py"
+            assert unexplained == [], f"{path}: say it in aisbench_core/interfaces/api/document/descriptions.py"
 
 
 def _types(schema: dict[str, Any]) -> Iterator[str]:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.diagnosing.ascend_fd import AscendFault, AscendFd, read_faults
-from aisbench_core.diagnosing.cause import Cause, CauseSource, Confidence
-from aisbench_core.diagnosing.explaining import RunFacts, explanation, find_cause
-from aisbench_core.diagnosing.log_clues import LEAST_BYTES, TOTAL_BYTES, find_clues
-from aisbench_core.diagnosing.rules import shipped_rules
-from aisbench_core.errors import AisbenchError
+from aisbench_core.base.errors import AisbenchError
 from aisbench_core.model import JobDetails, RunState
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.running.diagnosing.ascend_fd import AscendFault, AscendFd, read_faults
+from aisbench_core.running.diagnosing.cause import Cause, CauseSource, Confidence
+from aisbench_core.running.diagnosing.explaining import RunFacts, explanation, find_cause
+from aisbench_core.running.diagnosing.log_clues import LEAST_BYTES, TOTAL_BYTES, find_clues
+from aisbench_core.running.diagnosing.rules import shipped_rules
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
 from tests.ascend_fd_venv import venv_of
 

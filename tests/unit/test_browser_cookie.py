@@ -7,7 +7,7 @@ import pytest
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from aisbench_core.web.front_door import COOKIE, COOKIE_OVER_TLS, BrowserCookie
+from aisbench_core.interfaces.web.front_door import COOKIE, COOKIE_OVER_TLS, BrowserCookie
 
 OWN = "A-_z" * 10 + "123"
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.model import CardSample
-from aisbench_core.results.card_samples import (
+from aisbench_core.domain.results.card_samples import (
     CardSummary,
     card_summaries,
     fetch_card_samples,
@@ -15,6 +14,7 @@ from aisbench_core.results.card_samples import (
     read_card_samples,
     write_card_samples,
 )
+from aisbench_core.model import CardSample
 from tests import records as a
 from tests.memory_store import MemoryStore
 

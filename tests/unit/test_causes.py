@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.diagnosing.cause import CauseSource, Confidence, Situation
-from aisbench_core.diagnosing.corrections import Known, fixes_of
-from aisbench_core.diagnosing.explaining import RunFacts, explanation, find_cause
-from aisbench_core.diagnosing.log_clues import find_clues
-from aisbench_core.diagnosing.rules import CauseRule, Correction, CorrectionKind, shipped_rules
-from aisbench_core.documents import parse
-from aisbench_core.errors import SpecError
-from aisbench_core.liveness.stalls import Observation, begun
-from aisbench_core.messages import in_chinese, verbatim
+from aisbench_core.base.documents import parse
+from aisbench_core.base.errors import SpecError
+from aisbench_core.base.messages import in_chinese, verbatim
+from aisbench_core.domain.liveness.stalls import Observation, begun
 from aisbench_core.model import Channel, JobDetails, JobTask, RunAttempt, RunSpec, RunState, Scalar
+from aisbench_core.running.diagnosing.cause import CauseSource, Confidence, Situation
+from aisbench_core.running.diagnosing.corrections import Known, fixes_of
+from aisbench_core.running.diagnosing.explaining import RunFacts, explanation, find_cause
+from aisbench_core.running.diagnosing.log_clues import find_clues
+from aisbench_core.running.diagnosing.rules import CauseRule, Correction, CorrectionKind, shipped_rules
 from tests import records as a
 from tests.failure_corpus import NOTHING_FOUND, Case, answer, cases, explained, score
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.config.settings import HOME
 from aisbench_core.model.columns import RESULTS, stored_in
-from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.migrations import LATEST
 from tests import records as a
@@ -34,16 +34,19 @@ CHANGES = {
         "    total_end_time: datetime | None = None\n",
         "    total_end_time: datetime | None = None\n    cpu_power: float | None = None\n",
     ),
-    "aisbench_core/warehouse/values.py": ("    energy_j: float", "    cpu_power_w: float | None\n    energy_j: float"),
-    "aisbench_core/warehouse/answers/boards.py": (
+    "aisbench_core/warehouse/values/runs.py": (
+        "    energy_j: float",
+        "    cpu_power_w: float | None\n    energy_j: float",
+    ),
+    "aisbench_core/warehouse/values/boards.py": (
         '    differs_in: str = ""\n',
         '    differs_in: str = ""\n    cpu_power_w: float | None = None\n',
     ),
-    "aisbench_core/importing/readers/results.py": (
+    "aisbench_core/exchange/readers/results.py": (
         '    MAX_POWER = "max_power"\n',
         '    MAX_POWER = "max_power"\n    CPU_POWER = "cpu_power"\n',
     ),
-    "aisbench_core/messages/zh.po": (
+    "aisbench_core/base/messages/zh.po": (
         'msgctxt "column.max_power_w"',
         'msgctxt "column.cpu_power_w"\nmsgid "CPU power"\nmsgstr "CPU 功率"\n\nmsgctxt "column.max_power_w"',
     ),

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from aisbench_core import errors
+from aisbench_core.base import errors
 from tests.source_tree import nodes_of
 
 CORE = Path(errors.__file__).parent

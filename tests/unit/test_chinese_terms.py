@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from aisbench_core.messages.message import entries
+from aisbench_core.base.messages.message import entries
 
 HOME = Path(__file__).parents[2]
 GLOSSARY = HOME / "docs" / "glossary.md"
@@ -55,7 +55,11 @@ DISCARDED = {
 }
 """The word of each noun, and a pattern of those that are not used for it."""
 
-TRANSLATED = ("aisbench_core/rulesets/*.yaml", "aisbench_core/diagnosing/rules/*.yaml", "workloads/*/workload.yaml")
+TRANSLATED = (
+    "aisbench_core/domain/rulesets/*.yaml",
+    "aisbench_core/running/diagnosing/rules/*.yaml",
+    "workloads/*/workload.yaml",
+)
 """Files with texts in both languages."""
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 
 CODE = HOME / "workloads" / "pytorch_resnet_cifar" / "code"
 TELL = """

@@ -10,8 +10,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from aisbench_core.cli import main
-from aisbench_core.cli.options import Command
+from aisbench_core.interfaces.cli import main
+from aisbench_core.interfaces.cli.options import Command
 
 ODD = os.fsdecode(b"w\xff\xfe")
 
@@ -52,7 +52,7 @@ def test_an_argument_that_is_not_utf_8_is_refused_by_its_name(
 @pytest.mark.slow
 def test_a_file_may_have_any_name(tmp_path: Path) -> None:
     """In a process of its own, whose output takes UTF-8 only, as in a shell with a language."""
-    file, command = tmp_path / f"{ODD}.tar", [sys.executable, "-m", "aisbench_core.cli", "backup"]
+    file, command = tmp_path / f"{ODD}.tar", [sys.executable, "-m", "aisbench_core.interfaces.cli", "backup"]
     environment = os.environ | {"AISBENCH_DATA_DIR": str(tmp_path / "data"), "PYTHONIOENCODING": "utf-8:strict"}
 
     result = subprocess.run([*command, str(file)], env=environment, capture_output=True, check=False)

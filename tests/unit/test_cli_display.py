@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core import formats
-from aisbench_core.cli import display
-from aisbench_core.cli.exit_codes import exit_code
-from aisbench_core.errors import (
+from aisbench_core.base import formats
+from aisbench_core.base.errors import (
     AisbenchError,
     AuthFailed,
     CloudNotFound,
@@ -22,7 +20,9 @@ from aisbench_core.errors import (
     StaleRun,
     WarehouseBusy,
 )
-from aisbench_core.messages import verbatim
+from aisbench_core.base.messages import verbatim
+from aisbench_core.interfaces.cli import display
+from aisbench_core.interfaces.cli.exit_codes import exit_code
 from aisbench_core.model import RunSpec, RunState
 
 

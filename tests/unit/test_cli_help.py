@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from aisbench_core.cli import main
-from aisbench_core.cli.remote.lists import CLIENT, LOCAL, REMOTE
-from aisbench_core.cli.remote.paths import FileParameter, UnsentPath
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
+from aisbench_core.interfaces.cli import main
+from aisbench_core.interfaces.cli.remote.lists import CLIENT, LOCAL, REMOTE
+from aisbench_core.interfaces.cli.remote.paths import FileParameter, UnsentPath
 
 DOCUMENT = HOME / "docs" / "cli.md"
 MOST_USED = 25
@@ -62,7 +62,7 @@ def test_every_command_and_option_says_what_it_does(path: str, command: click.Co
 
 
 def test_every_command_is_in_one_list_of_those_that_a_server_runs_or_does_not() -> None:
-    """A new command belongs into aisbench_core/cli/remote/lists.py.
+    """A new command belongs into aisbench_core/interfaces/cli/remote/lists.py.
 
     It may stand in REMOTE if all that it changes goes through methods that check the role of the actor, and its files
     are `InputPath` and `OutputPath`."""
@@ -99,7 +99,7 @@ def test_a_server_gets_or_sends_every_file_that_a_command_names() -> None:
 
 
 def test_help_loads_neither_the_sdks_nor_duckdb_nor_pydantic_nor_streamlit() -> None:
-    loaded = _loaded_by("aisbench_core.cli")
+    loaded = _loaded_by("aisbench_core.interfaces.cli")
 
     assert "click" in loaded
     assert not loaded & {"pydantic", "yaml", "duckdb", "huaweicloudsdkcore", "obs", "requests", "streamlit", "pandas"}

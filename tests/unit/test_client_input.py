@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from aisbench_core.client import ApiProblem, Client
+from aisbench_core.interfaces.client import ApiProblem, Client
 
 
 @contextmanager

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.workloads import REPORTER, Workloads
-from aisbench_core.errors import ConfigError
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import REPORTER, Workloads
 from aisbench_core.model import RunSpec
 from aisbench_core.running.code import SETTLED_S, CodeManifest, files_beside, read_code
-from aisbench_core.settings import HOME
 
 WORKLOAD = Workloads(HOME / "workloads").get("quickstart_digits")
 

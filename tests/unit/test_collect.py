@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aisbench_core.domain.results.result_files import MOST_BYTES, Layout, ResultFiles, collect, read_result_files
+from aisbench_core.domain.results.train_result_info import render
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
-from aisbench_core.results.result_files import MOST_BYTES, Layout, ResultFiles, collect, read_result_files
-from aisbench_core.results.train_result_info import render
 from tests.memory_store import MemoryStore
 
 OUT = "/bench/output/job/"

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from aisbench_core.config.settings import HOME
 from aisbench_core.model.columns import COLUMNS, Column, stored_in
-from aisbench_core.settings import HOME
+from aisbench_core.warehouse.answers.views import VIEWS, ViewColumn
 from aisbench_core.warehouse.exporting.runs import RUNS
 from aisbench_core.warehouse.exporting.series import SERIES
-from aisbench_core.warehouse.open.views import VIEWS, ViewColumn
-from aisbench_core.warehouse.store.schema import TABLES
+from aisbench_core.warehouse.tables.schema import TABLES
 
 DOCUMENT = HOME / "docs" / "columns.md"
 FIRST, LAST = "<!-- columns: begin -->\n", "<!-- columns: end -->\n"

@@ -4,13 +4,13 @@ from dataclasses import fields
 
 import pytest
 
-from aisbench_core.importing.readers.results import ColumnMeaning as TableColumn
-from aisbench_core.messages import labels_in_chinese
+from aisbench_core.base.messages import labels_in_chinese
+from aisbench_core.exchange.readers.results import ColumnMeaning as TableColumn
 from aisbench_core.model import TrainResultInfo
 from aisbench_core.model.columns import COLUMNS, KEYS, Compared, by_field, compared, medians, stored_in
-from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.records.facts import Facts
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.validity.facts import Facts
+from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.runs import RunRow
 
 
 def test_names_are_given_once() -> None:

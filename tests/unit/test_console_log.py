@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.console_log import BYTES, OLDER_FILES, ConsoleLogFile
-from aisbench_core.errors import DiskError
-from aisbench_core.messages import Message
+from aisbench_core.base.console_log import BYTES, OLDER_FILES, ConsoleLogFile
+from aisbench_core.base.errors import DiskError
+from aisbench_core.base.messages import Message
 from aisbench_core.running.following.tasks import Tasks
 
 ENTRY = re.compile(
@@ -20,7 +20,7 @@ ENTRY = re.compile(
 
 def logged(folder: Path, message: str, *values: object, failed: Exception | None = None) -> str:
     """The file after one entry."""
-    logger = logging.Logger("aisbench_core.changes")
+    logger = logging.Logger("aisbench_core.domain.access.changes")
     handler = ConsoleLogFile(folder)
     logger.addHandler(handler)
     logger.error(message, *values, exc_info=failed)
@@ -32,7 +32,9 @@ def logged(folder: Path, message: str, *values: object, failed: Exception | None
     "end", ["\n", "\r\n", "\r", "\x0b", "\x0c", "\x1b[2K", "\x85", "\u2028", "\u2029", "\0", "\udcff"]
 )
 def test_a_value_forges_no_entry_and_obeys_no_terminal(tmp_path: Path, end: str) -> None:
-    forged = f"ann{end}2026-11-25T09:30:00.000Z INFO aisbench_core.changes: admin (cli): delete everything"
+    forged = (
+        f"ann{end}2026-11-25T09:30:00.000Z INFO aisbench_core.domain.access.changes: admin (cli): delete everything"
+    )
 
     lines = logged(tmp_path, "%s (cli): rename a run", forged).split("\n")
 
@@ -47,7 +49,7 @@ def test_an_entry_says_when_in_utc_how_grave_where_and_what(tmp_path: Path) -> N
 
     assert entry
     assert entry["level"] == "ERROR"
-    assert entry["name"] == "aisbench_core.changes"
+    assert entry["name"] == "aisbench_core.domain.access.changes"
     assert entry["message"] == "安 (cli): launch run r1"
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.credentials import Credentials, find_credentials
-from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.settings import HOME, Profile, Settings, load_profile
+from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.config.credentials import Credentials, find_credentials
+from aisbench_core.config.settings import HOME, Profile, Settings, load_profile
+from aisbench_core.domain.authoring.specfile import from_yaml
 
 PROFILE = {
     "region": "cn-north-9",
@@ -141,8 +141,8 @@ def test_no_text_of_the_keys_shows_them() -> None:
 # --- Streamlit's secrets --------------------------------------------------------------------------------
 
 ASK = """
-from aisbench_core.credentials import find_credentials
-from aisbench_core.settings import Settings, load_profile
+from aisbench_core.config.credentials import find_credentials
+from aisbench_core.config.settings import Settings, load_profile
 settings = Settings()
 found = find_credentials(settings, load_profile(settings, "lab"), {})
 print(found.access_key.get_secret_value(), found.secret_key.get_secret_value(), found.source)
@@ -154,9 +154,9 @@ def home(tmp_path: Path) -> Path:
     """A console's home directory of its own: the secrets lie beside the program."""
     core = tmp_path / "home" / "aisbench_core"
     core.mkdir(parents=True)
-    for name in ("__init__.py", "settings.py", "documents.py", "errors.py", "strict_yaml.py"):
-        (core / name).write_bytes((HOME / "aisbench_core" / name).read_bytes())
-    shutil.copytree(HOME / "aisbench_core" / "model", core / "model")
+    (core / "__init__.py").write_bytes((HOME / "aisbench_core" / "__init__.py").read_bytes())
+    for name in ("base", "config", "model"):
+        shutil.copytree(HOME / "aisbench_core" / name, core / name)
     profiles = core.parent / "data" / "profiles"
     profiles.mkdir(parents=True)
     (profiles / "lab.yaml").write_text(yaml.safe_dump(PROFILE), "utf-8")

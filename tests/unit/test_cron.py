@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from aisbench_core.errors import SpecError
-from aisbench_core.schedules.cron import first_time, next_time, times_until
+from aisbench_core.base.errors import SpecError
+from aisbench_core.running.schedules.cron import first_time, next_time, times_until
 
 BERLIN = ZoneInfo("Europe/Berlin")
 

@@ -11,8 +11,8 @@ EVALUATE = {"eval", "exec", "compile", "__import__"}
 LOAD_OBJECTS = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "jsonpickle"}
 
 RANDOM: dict[str, str] = {
-    "aisbench_core/importing/demo.py": "the demo's numbers, the same each time",
-    "aisbench_core/series/sampler.py": "which values a search tries, the same for the same seed",
+    "aisbench_core/exchange/importing/demo.py": "the demo's numbers, the same each time",
+    "aisbench_core/running/series/sampler.py": "which values a search tries, the same for the same seed",
     "aisbench_sandbox/engine/ports.py": "where the search for a free port begins",
     "aisbench_sandbox/obs/responses.py": "ids of requests",
 }
@@ -99,7 +99,7 @@ def test_md5_and_sha_1_protect_nothing() -> None:
 
 @pytest.mark.parametrize("storage", ["localStorage", "sessionStorage", "indexedDB", "document.cookie"])
 def test_no_script_of_ours_stores_anything_in_the_browser(storage: str) -> None:
-    files = [*files_of("pages"), *HOME.glob("pages/**/*.js"), *HOME.glob("aisbench_core/report/templates/*")]
+    files = [*files_of("pages"), *HOME.glob("pages/**/*.js"), *HOME.glob("aisbench_core/exchange/report/templates/*")]
 
     assert len(files) > 50
     assert {path_of(file) for file in files if any(storage in line for line in lines_of(file))} == set()

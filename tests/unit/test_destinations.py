@@ -2,7 +2,7 @@
 
 import pytest
 
-from aisbench_core.notifications.destinations import is_public
+from aisbench_core.people.notifications.destinations import is_public
 
 
 @pytest.mark.parametrize("inner", ["7f00:1", "a00:1", "a9fe:a9fe", "c0a8:1", "e000:1", "6440:1"])

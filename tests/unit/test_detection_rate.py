@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from aisbench_core.statistics.difference import Reporting, detection_rate, difference
-from aisbench_core.warehouse.answers.histories import Outcome
+from aisbench_core.domain.statistics.difference import Reporting, detection_rate, difference
+from aisbench_core.warehouse.values.histories import Outcome
 from tests.unit.test_regression import judged, noise, runs
 
 pytestmark = pytest.mark.slow  # thousands of simulated histories

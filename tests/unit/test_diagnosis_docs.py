@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from aisbench_core.diagnosing.rules import SHIPPED, CauseRule, shipped_rules
-from aisbench_core.documents import read_yaml
-from aisbench_core.settings import HOME
+from aisbench_core.base.documents import read_yaml
+from aisbench_core.config.settings import HOME
+from aisbench_core.running.diagnosing.rules import SHIPPED, CauseRule, shipped_rules
 from tests.bench.diagnosis_figures import FIGURES, reached_lines
 
 DOCUMENT = HOME / "docs" / "diagnosis.md"

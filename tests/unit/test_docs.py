@@ -10,9 +10,9 @@ import pytest
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from aisbench_core.access.identity import ISSUER
-from aisbench_core.cli import main
-from aisbench_core.settings import HOME, Profile, Settings, load_settings
+from aisbench_core.config.identity import ISSUER
+from aisbench_core.config.settings import HOME, Profile, Settings, load_settings
+from aisbench_core.interfaces.cli import main
 from tests.source_tree import path_of
 
 SETTINGS = HOME / "docs" / "settings.md"

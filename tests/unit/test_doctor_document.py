@@ -1,7 +1,7 @@
 """docs/doctor.md says the same as the code."""
 
-from aisbench_core.doctor.diagnosis import CHECKS
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
+from aisbench_core.maintenance.doctor.diagnosis import CHECKS
 
 DOCUMENT = HOME / "docs" / "doctor.md"
 TABLE = "| check | passes if |\n|---|---|\n"

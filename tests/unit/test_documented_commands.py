@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from aisbench_core.cli import main
+from aisbench_core.interfaces.cli import main
 from tests.source_tree import HOME, path_of, product
 
 DATA_README = HOME / "data" / "README.md"
@@ -17,7 +17,7 @@ PAGES = [
     *sorted((HOME / "docs").glob("*.md")),
     *sorted((HOME / "workloads").glob("*/README.md")),
     HOME / "pages" / "_ui" / "texts" / "en.yaml",
-    HOME / "aisbench_core" / "messages" / "zh.po",
+    HOME / "aisbench_core" / "base" / "messages" / "zh.po",
 ]
 COMMAND = re.compile(r"^(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?aisbench(?: |$)")
 OPTION = re.compile(r"-[a-zA-Z]|--[a-z][a-z-]*")

@@ -17,9 +17,16 @@ from tensorboard.compat.proto.tensor_pb2 import TensorProto
 from tensorboard.summary.writer.record_writer import masked_crc32c
 from tensorboard.util.tensor_util import make_tensor_proto
 
-from aisbench_core.summaries.curves import MOST_CURVES, MOST_POINTS, CurveReader, RunCurves, TrainingCurve, iter_scalars
-from aisbench_core.summaries.event_files import MOST_RECORD, is_event_file, masked_crc
-from aisbench_core.summaries.events import read_scalars
+from aisbench_core.domain.summaries.curves import (
+    MOST_CURVES,
+    MOST_POINTS,
+    CurveReader,
+    RunCurves,
+    TrainingCurve,
+    iter_scalars,
+)
+from aisbench_core.domain.summaries.event_files import MOST_RECORD, is_event_file, masked_crc
+from aisbench_core.domain.summaries.events import read_scalars
 from tests.event_files import (
     MINDSPORE,
     MINDSPORE_NAME,

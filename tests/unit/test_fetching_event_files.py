@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.ports import ObjectStat
+from aisbench_core.domain.summaries.curves import CurveReader
+from aisbench_core.domain.summaries.fetching import MOST_FILES, MOST_PAGES, FetchedEvents, fetch_event_files
 from aisbench_core.model import Channel
-from aisbench_core.summaries.curves import CurveReader
-from aisbench_core.summaries.fetching import MOST_FILES, MOST_PAGES, FetchedEvents, fetch_event_files
 from tests.event_files import MINDSPORE, MINDSPORE_NAME, NAME, event, file_of
 from tests.memory_store import MemoryStore
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.console.conftest import write_profile
@@ -30,7 +30,7 @@ NAMED = {
         "  conda_env: Conda environment\n",
         "  conda_env: Conda environment\n  power_limit_w: Power limit\n  power_limit_w_help: Of each card.\n",
     ),
-    "aisbench_core/messages/zh.po": (
+    "aisbench_core/base/messages/zh.po": (
         'msgctxt "pages.field.conda_env"',
         'msgctxt "pages.field.power_limit_w"\nmsgid "Power limit"\nmsgstr "功率上限"\n\n'
         'msgctxt "pages.field.power_limit_w_help"\nmsgid "Of each card."\nmsgstr "每卡的功率上限。"\n\n'

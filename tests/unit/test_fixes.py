@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.domain.preflight.fixes import fixed
+from aisbench_core.domain.preflight.rules.names import LONGEST_NAME
 from aisbench_core.model import Mode, RunSpec
-from aisbench_core.preflight.fixes import fixed
-from aisbench_core.preflight.rules.names import LONGEST_NAME
 from tests.unit.good_specs import DATA, changed, code_folder, found, good_spec
 
 CUDA = "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"

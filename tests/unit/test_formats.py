@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aisbench_core import formats
-from aisbench_core.report.reports import environment
+from aisbench_core.base import formats
+from aisbench_core.exchange.report.reports import environment
 from pages._ui.shell.formats import local
 
 

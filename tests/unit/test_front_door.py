@@ -4,10 +4,10 @@ import socket
 
 import pytest
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.settings import load_settings
-from aisbench_core.web.addresses import ConsoleNames, WebOrigin, is_loopback, require_permission, url_of
-from aisbench_core.web.front_door import FrontDoor
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.config.console_address import ConsoleNames, WebOrigin, is_loopback, require_permission, url_of
+from aisbench_core.config.settings import load_settings
+from aisbench_core.interfaces.web.front_door import FrontDoor
 
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
 HOME = "127.0.0.1:8501"

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from aisbench_core.web.half_requests import limit_half_requests
+from aisbench_core.interfaces.web.half_requests import limit_half_requests
 
 WHOLE = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 HALF = b"GET / HTTP/1.1\r\nHost: here\r\nX-Slow: "

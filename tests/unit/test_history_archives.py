@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.readers.archives import Opened, TooMuchError, UnpackingBudget, opened
-from aisbench_core.importing.readers.names import is_wanted
-from aisbench_core.importing.readers.reading import read_files, read_path, read_stream
-from aisbench_core.importing.readers.results import InputFile, ParsedResult, Unread
-from aisbench_core.messages import verbatim
+from aisbench_core.base.messages import verbatim
+from aisbench_core.exchange.readers.archives import Opened, TooMuchError, UnpackingBudget, opened
+from aisbench_core.exchange.readers.names import is_wanted
+from aisbench_core.exchange.readers.reading import read_files, read_path, read_stream
+from aisbench_core.exchange.readers.results import InputFile, ParsedResult, Unread
 from tests.unit.old_logs import BERT, RESNET
 from tests.unit.test_history_folders import cluster
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.errors import ResultError
-from aisbench_core.importing.readers.archives import MOST_DIRECTORY, Opened
-from aisbench_core.importing.readers.reading import read_stream
-from aisbench_core.importing.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
-from aisbench_core.importing.readers.rows import MOST_ELEMENTS, MOST_ROW, sheets
-from aisbench_core.messages import verbatim
-from aisbench_core.results.train_result_info import KEYS, read
+from aisbench_core.base.errors import ResultError
+from aisbench_core.base.messages import verbatim
+from aisbench_core.domain.results.train_result_info import KEYS, read
+from aisbench_core.exchange.readers.archives import MOST_DIRECTORY, Opened
+from aisbench_core.exchange.readers.reading import read_stream
+from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
+from aisbench_core.exchange.readers.rows import MOST_ELEMENTS, MOST_ROW, sheets
 from tests.pattern_attacks import grows_too_fast
 from tests.unit.test_history_tables import saved, workbook
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.readers.reading import read_files, read_path
-from aisbench_core.importing.readers.results import InputFile, ParsedResult, Unread
-from aisbench_core.messages import verbatim
+from aisbench_core.base.messages import verbatim
+from aisbench_core.exchange.readers.reading import read_files, read_path
+from aisbench_core.exchange.readers.results import InputFile, ParsedResult, Unread
 from aisbench_core.model import Mode, RankResult
 from tests.unit.old_logs import BERT, RESNET, modelarts
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.importing.readers.reading import read_path
-from aisbench_core.importing.readers.results import ParsedResult, Unread
-from aisbench_core.messages import in_chinese
+from aisbench_core.base.messages import in_chinese
+from aisbench_core.exchange.readers.reading import read_path
+from aisbench_core.exchange.readers.results import ParsedResult, Unread
 
 HEADER = "model,throughput_ratio,accuracy,validity\n"
 

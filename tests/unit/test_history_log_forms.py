@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.importing.readers.lines import MOST_LINE, lines, windows
-from aisbench_core.importing.readers.logs import read_log
-from aisbench_core.importing.readers.results import UPSTREAM_ZONE, ParsedResult
+from aisbench_core.exchange.readers.lines import MOST_LINE, lines, windows
+from aisbench_core.exchange.readers.logs import read_log
+from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult
 from tests.unit.old_logs import BERT, BERT_BLOCK, BERT_PATH, RESNET_BLOCK, block, modelarts, stubs
 from tests.unit.test_history_logs import TIMES, found_in, only, results
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from aisbench_core.importing.readers.logs import read_log
-from aisbench_core.importing.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
-from aisbench_core.messages import verbatim
+from aisbench_core.base.messages import verbatim
+from aisbench_core.exchange.readers.logs import read_log
+from aisbench_core.exchange.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
 from aisbench_core.model import Mode, RankResult
 from tests.unit.old_logs import BERT, BERT_BLOCK, BERT_PATH, RESNET, RESNET_BLOCK, block, modelarts, stubs
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.importing.readers.reading import columns_of, columns_of_stream, read_path, read_stream
-from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Table, Unread
-from aisbench_core.importing.readers.tables import guessed
-from aisbench_core.messages import verbatim
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.base.messages import verbatim
+from aisbench_core.exchange.readers.reading import columns_of, columns_of_stream, read_path, read_stream
+from aisbench_core.exchange.readers.results import ColumnMeaning, ParsedResult, Table, Unread
+from aisbench_core.exchange.readers.tables import guessed
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.exporting.runs import RUNS
 

@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aisbench_core.importing.choices import Choices, ImportAnswers, Preview
-from aisbench_core.importing.records import Catalogue, record_of
+from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Preview
+from aisbench_core.exchange.importing.records import Catalogue, record_of
 from tests.unit.test_history_tables import results
 
 NOON = datetime(2022, 7, 13, 12, 0, tzinfo=UTC)

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 from starlette.types import Message, Scope
 
-from aisbench_core.access.audit_entry import Act
-from aisbench_core.access.identity import Identity
-from aisbench_core.accounts.sign_in_audit import SignInAudit
-from aisbench_core.credentials import find_client_secret
-from aisbench_core.errors import ConfigError
-from aisbench_core.settings import Settings
-from aisbench_core.web.addresses import FORWARDED
-from aisbench_core.web.identity import (
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.config.console_address import FORWARDED
+from aisbench_core.config.credentials import find_client_secret
+from aisbench_core.config.identity import Identity
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.access.audit_entry import Act
+from aisbench_core.interfaces.web.identity import (
     HEALTH,
     REVOKED,
     IdentityMiddleware,
@@ -24,6 +23,7 @@ from aisbench_core.web.identity import (
     proxy_identity,
     require_complete,
 )
+from aisbench_core.people.accounts.sign_in_audit import SignInAudit
 from aisbench_core.wiring import utc_now
 
 PROXY, ELSEWHERE = "10.0.0.2", "10.0.0.3"

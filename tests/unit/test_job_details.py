@@ -7,10 +7,11 @@ from typing import cast
 
 import pytest
 
+from aisbench_core.base.errors import CloudRejected
+from aisbench_core.base.messages import bilingual, from_json, in_chinese, to_json, verbatim
 from aisbench_core.cloud.modelarts_v2 import detail_replies, replies
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.errors import CloudRejected
-from aisbench_core.messages import bilingual, from_json, in_chinese, to_json, verbatim
+from aisbench_core.domain.results.job_events import alert_message, chronological, cloud_events, interruption
 from aisbench_core.model import (
     AlertKind,
     DiagnosedFault,
@@ -30,9 +31,8 @@ from aisbench_core.model import (
     RunAttempt,
     StageStep,
 )
-from aisbench_core.results.job_events import alert_message, chronological, cloud_events, interruption
 from aisbench_core.running.job_watch import JobWatch, read_details
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
 HANG = "The job is suspected to be suspended. Go to the job details page to check and handle it."

@@ -5,16 +5,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.cli.options import read_spec
-from aisbench_core.credentials import Credentials, find_credentials
-from aisbench_core.documents import parse
-from aisbench_core.errors import CloudRejected, ConfigError, SpecError
-from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
-from aisbench_core.messages import verbatim
+from aisbench_core.base.documents import parse
+from aisbench_core.base.errors import CloudRejected, ConfigError, SpecError
+from aisbench_core.base.messages import verbatim
+from aisbench_core.config.credentials import Credentials, find_credentials
+from aisbench_core.config.job_secrets import JobSecrets, masked, masked_errors
+from aisbench_core.config.profile_files import save_keys
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.preflight.offline import preflight
+from aisbench_core.interfaces.cli.options import read_spec
 from aisbench_core.model import RunSpec
-from aisbench_core.preflight.offline import preflight
-from aisbench_core.profile_files import save_keys
-from aisbench_core.settings import Settings
 from aisbench_core.wiring import open_core
 from tests.unit.good_specs import WORKLOADS, changed, code_folder, found, good_spec, only, profile
 

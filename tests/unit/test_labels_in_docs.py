@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 
 TEXTS = HOME / "pages" / "_ui" / "texts" / "en.yaml"
 EMPHASIZED = {"sandbox", "rehearsals", "why"}  # words in italics that name nothing on a page

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 
-from aisbench_core.errors import LedgerUnavailable
-from aisbench_core.messages import Message
-from aisbench_core.running.stores.clock import DatabaseClock, skew_message
+from aisbench_core.base.errors import LedgerUnavailable
+from aisbench_core.base.messages import Message
+from aisbench_core.store.ledger.database.clock import DatabaseClock, skew_message
 
 NOON = datetime(2026, 11, 27, 12, tzinfo=UTC)
 MINUTES = timedelta(minutes=8)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aisbench_core.domain.results.progress import ProgressPoint, read_progress, seconds_in, target_message
 from aisbench_core.model import Event, Level, ParameterSearch, Range
-from aisbench_core.results.progress import ProgressPoint, read_progress, seconds_in, target_message
-from aisbench_core.series.early_stop import FEWEST_TRIALS, slower_than_most
-from aisbench_core.series.search_plans import combinations, limits
+from aisbench_core.running.series.early_stop import FEWEST_TRIALS, slower_than_most
+from aisbench_core.running.series.search_plans import combinations, limits
 from tests.records import T0
 
 

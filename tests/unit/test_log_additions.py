@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.logs.additions import added
-from aisbench_core.logs.moments import LogTimeError, moment_of
+from aisbench_core.domain.logs.additions import added
+from aisbench_core.domain.logs.moments import LogTimeError, moment_of
 
 LATEST = datetime(2026, 1, 2, 12, 30, 5)  # noqa: DTZ001  # as lines write it
 

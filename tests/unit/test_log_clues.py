@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.diagnosing import log_clues
-from aisbench_core.diagnosing.log_clues import Hit, find_clues
-from aisbench_core.diagnosing.rules import shipped_rules
+from aisbench_core.running.diagnosing import log_clues
+from aisbench_core.running.diagnosing.log_clues import Hit, find_clues
+from aisbench_core.running.diagnosing.rules import shipped_rules
 
 MEMORY = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB"
 DISK = "OSError: [Errno 28] No space left on device"

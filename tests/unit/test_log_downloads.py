@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.errors import RunNotFound
-from aisbench_core.logs.archive import archive, parts
-from aisbench_core.messages import Message
-from aisbench_core.web.log_downloads import LogDownloadMiddleware
+from aisbench_core.base.errors import RunNotFound
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.logs.archive import archive, parts
+from aisbench_core.interfaces.web.log_downloads import LogDownloadMiddleware
 
 RUN = "r20260101-000000-abcdef"
 

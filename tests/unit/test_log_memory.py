@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.logs import views
-from aisbench_core.logs.lines import LineFilter
-from aisbench_core.logs.patterns import LogPattern
-from aisbench_core.logs.searching import NodeHits, search
+from aisbench_core.domain.logs import views
+from aisbench_core.domain.logs.lines import LineFilter
+from aisbench_core.domain.logs.patterns import LogPattern
+from aisbench_core.domain.logs.searching import NodeHits, search
 
 pytestmark = pytest.mark.slow
 

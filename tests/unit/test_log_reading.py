@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.logs import reading
-from aisbench_core.logs.lines import LogLevel, decoded, line_of, rank_of, text_of
-from aisbench_core.logs.reading import ReadBudget, backward, forward, line_start, safe_cut
+from aisbench_core.domain.logs import reading
+from aisbench_core.domain.logs.lines import LogLevel, decoded, line_of, rank_of, text_of
+from aisbench_core.domain.logs.reading import ReadBudget, backward, forward, line_start, safe_cut
 
 ON_EVERY_FILE = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

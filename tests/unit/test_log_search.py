@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.logs import scanning, searching
-from aisbench_core.logs.first_errors import AFTER_BYTES, first_errors, in_order
-from aisbench_core.logs.lines import LineFilter, LogLevel, text_of
-from aisbench_core.logs.patterns import BEGIN, END, LogPattern, LogPatternError
-from aisbench_core.logs.searching import NodeHits, search
+from aisbench_core.domain.logs import scanning, searching
+from aisbench_core.domain.logs.first_errors import AFTER_BYTES, first_errors, in_order
+from aisbench_core.domain.logs.lines import LineFilter, LogLevel, text_of
+from aisbench_core.domain.logs.patterns import BEGIN, END, LogPattern, LogPatternError
+from aisbench_core.domain.logs.searching import NodeHits, search
 
 pytestmark = pytest.mark.slow  # hostile expressions run until their deadline
 

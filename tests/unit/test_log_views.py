@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.logs import reading, views
-from aisbench_core.logs.lines import LineFilter, LogLevel
+from aisbench_core.domain.logs import reading, views
+from aisbench_core.domain.logs.lines import LineFilter, LogLevel
 
 START = datetime(2026, 1, 1)  # noqa: DTZ001
 ALL = LineFilter()

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import CloudNotFound
+from aisbench_core.base.messages import verbatim
 from aisbench_core.cloud.ports import ObjectStat
-from aisbench_core.errors import CloudNotFound
-from aisbench_core.messages import verbatim
 from aisbench_core.running import logs
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests.memory_store import MemoryStore
 
 DIRECTORY = "/bench/log/job/"

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from aisbench_core.model import TrainingPoint
-from aisbench_core.progress.loss_band import MOST_STEPS, LossBand, loss_band
+from aisbench_core.running.progress.loss_band import MOST_STEPS, LossBand, loss_band
 from tests import records as a
 
 

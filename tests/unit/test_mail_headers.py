@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import News, NewsKind
-from aisbench_core.notifications.channels import channel_of
-from aisbench_core.notifications.sending import Letter, MessageSender
-from aisbench_core.settings import Settings
+from aisbench_core.people.notifications.channels import channel_of
+from aisbench_core.people.notifications.sending import Letter, MessageSender
 from tests.receivers import mail_server
 
 NOW = datetime(2026, 11, 25, 9, 30, tzinfo=UTC)

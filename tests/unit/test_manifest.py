@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from aisbench_core.authoring.manifest import (
+from aisbench_core.base.documents import parse, parse_yaml
+from aisbench_core.base.errors import SpecError
+from aisbench_core.base.messages import verbatim
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.manifest import (
     DatasetLayout,
     Definition,
     Manifest,
@@ -19,11 +23,7 @@ from aisbench_core.authoring.manifest import (
     QualityTarget,
     VersionEdition,
 )
-from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.documents import parse, parse_yaml
-from aisbench_core.errors import SpecError
-from aisbench_core.messages import verbatim
-from aisbench_core.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workloads
 from tests.unit.good_manifest import MANIFEST
 
 MODELS: dict[str, type[BaseModel]] = {

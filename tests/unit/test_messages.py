@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.errors import AisbenchError, CloudRejected, SpecError
-from aisbench_core.messages import Message, from_json, in_chinese, joined, plural, to_json, verbatim
-from aisbench_core.messages.message import CATALOGUE, entries
+from aisbench_core.base.errors import AisbenchError, CloudRejected, SpecError
+from aisbench_core.base.messages import Message, from_json, in_chinese, joined, plural, to_json, verbatim
+from aisbench_core.base.messages.message import CATALOGUE, entries
 from tests.source_tree import nodes_of, product
 
 TRY_AGAIN = Message("try again")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import (
     ACTIVE,
     LINE,
@@ -28,8 +29,7 @@ from aisbench_core.model import (
     Scalar,
     canonical_json,
 )
-from aisbench_core.running import run_paths
-from aisbench_core.settings import Profile
+from aisbench_core.store.run_folders import run_paths
 from tests import records as a
 
 HELD, P, U, SUB, Q, R, STOPPING, COL, DONE, FAILED, STOPPED = RunState

@@ -9,11 +9,11 @@ import click
 import pytest
 from pydantic import BaseModel
 
-from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.cli import main
+from aisbench_core.config.settings import HOME, Profile, Settings
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.preflight import offline, online
+from aisbench_core.interfaces.cli import main
 from aisbench_core.model import RunSpec
-from aisbench_core.preflight import offline, online
-from aisbench_core.settings import HOME, Profile, Settings
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, catalogue
 from tests.unit.coverage_tables import Coverage, Row

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from aisbench_core.authoring.number_ranges import InvalidNumber, NumberRange, range_of
-from aisbench_core.authoring.specfile import NUMBERS, read_written
-from aisbench_core.messages import in_chinese
+from aisbench_core.base.messages import in_chinese
+from aisbench_core.domain.authoring.number_ranges import InvalidNumber, NumberRange, range_of
+from aisbench_core.domain.authoring.specfile import NUMBERS, read_written
 from aisbench_core.model import Budget, ParameterSearch, RunSpec, SeriesPlan
 from aisbench_core.model.schedule import Timing
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.documents import parse
-from aisbench_core.messages import verbatim
+from aisbench_core.base.documents import parse
+from aisbench_core.base.messages import verbatim
+from aisbench_core.cloud.regions import OfferedFlavors
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import Flavor
-from aisbench_core.regions import OfferedFlavors
-from aisbench_core.settings import Profile
 
 STATED = {"name": "team", "project_id": "0123", "bucket": "bench", "obs_server": "https://obs.example"}
 FLAVORS = (Flavor("kat1.8xlarge", "eight cards", "Ascend", 8, 16), Flavor("odd", "", "", None, None))

@@ -2,11 +2,11 @@
 
 import re
 
-from aisbench_core.settings import HOME
-from aisbench_core.warehouse.answers.sorts import RUN_SORTS
+from aisbench_core.config.settings import HOME
+from aisbench_core.warehouse.answers.views import VIEWS
+from aisbench_core.warehouse.measures.sorts import RUN_SORTS
 from aisbench_core.warehouse.open.queries import SECONDS
-from aisbench_core.warehouse.open.views import VIEWS
-from aisbench_core.warehouse.store.reading import MEMORY
+from aisbench_core.warehouse.open.reading import MEMORY
 
 DOCUMENT = HOME / "docs" / "open.md"
 

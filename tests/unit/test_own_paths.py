@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aisbench_core.cleaning.own_paths import overlap, own_directories, own_directory
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import Channel, RunPart
-from aisbench_core.running import run_paths
-from aisbench_core.settings import Profile
+from aisbench_core.running.cleaning.own_paths import overlap, own_directories, own_directory
+from aisbench_core.store.run_folders import run_paths
 from tests import records as a
 
 RUN = a.run("r20260301-080000-abc123", job_name="digits-r20260301-080000-abc123")

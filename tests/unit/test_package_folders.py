@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.private_files import process_name
-from aisbench_core.upstream.packages.service import UNPACKED
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.base.private_files import process_name
+from aisbench_core.exchange.upstream.packages.service import UNPACKED
 from tests.actors import TESTER
 from tests.package_door import left_behind, opener, unpacked
 from tests.upstream_package import NAME, files, packed, write_folder

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.upstream.configs.contents import Hints
-from aisbench_core.upstream.configs.service import understand
-from aisbench_core.upstream.packages.package import Answers
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.exchange.upstream.configs.contents import Hints
+from aisbench_core.exchange.upstream.configs.service import understand
+from aisbench_core.exchange.upstream.packages.package import Answers
 from tests.actors import TESTER
 from tests.package_door import Door, kept, said
 from tests.unit.upstream_files import ACCESS, config, document

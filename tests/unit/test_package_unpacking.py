@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.upstream.packages.entries import MOST_LEVELS, PackageLimits
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.exchange.upstream.packages.entries import MOST_LEVELS, PackageLimits
 from tests.package_door import SOURCE, left_behind, opener, unpacked
 from tests.upstream_package import files, member, packed
 

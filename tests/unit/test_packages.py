@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.exchange.upstream.packages.package import Answers
 from aisbench_core.model import Flavor, Level, Mode
-from aisbench_core.upstream.packages.package import Answers
 from tests.actors import TESTER
 from tests.package_door import Door, kept, said
 from tests.unit.upstream_files import ACCESS, ACCESS_KEY, SECRET_KEY, config

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from aisbench_core import strict_yaml
-from aisbench_core.diagnosing.rules import shipped_rules
+from aisbench_core.base import strict_yaml
+from aisbench_core.running.diagnosing.rules import shipped_rules
 from aisbench_core.warehouse.store import lake_refusals
 from tests.pattern_attacks import UsedPattern, attacks, grows_too_fast, used_patterns
 from tests.source_tree import HOME, product
@@ -16,17 +16,17 @@ pytestmark = pytest.mark.slow
 KNOWN_WHEN_RUNNING: dict[str, Callable[[], list[UsedPattern]]] = {
     "aisbench_sandbox/faults.py: value": lambda: [],  # what somebody has their own sandbox match
     "aisbench_sandbox/faults.py: self.path": lambda: [],
-    "aisbench_core/strict_yaml.py: f'(?:{_pattern})\\\\Z'": lambda: [
+    "aisbench_core/base/strict_yaml.py: f'(?:{_pattern})\\\\Z'": lambda: [
         UsedPattern("strict_yaml", re.compile(rf"(?:{pattern})\Z"), "match") for _, pattern, _ in strict_yaml._RESOLVERS
     ],
-    "aisbench_core/diagnosing/rules.py: value": lambda: [],  # compiled once more where it is used
-    "aisbench_core/diagnosing/rules.py: self.pattern": lambda: [
+    "aisbench_core/running/diagnosing/rules.py: value": lambda: [],  # compiled once more where it is used
+    "aisbench_core/running/diagnosing/rules.py: self.pattern": lambda: [
         UsedPattern(f"rule {rule_id}", clue.regex, "search")
         for rule_id, rule in shipped_rules().items()
         for clue in (*rule.logs, *rule.events, *rule.messages)
         if clue.pattern
     ],
-    "aisbench_core/diagnosing/rules.py: re.escape(self.text)": lambda: [],  # a text repeats nothing
+    "aisbench_core/running/diagnosing/rules.py: re.escape(self.text)": lambda: [],  # a text repeats nothing
     "aisbench_core/warehouse/store/lake_refusals.py: pattern": lambda: [
         UsedPattern("lake_refusals", re.compile(pattern, re.I), "search") for pattern, _ in lake_refusals._ADVICE
     ],

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.authoring import pre_start
+from aisbench_core.domain.authoring import pre_start
 from aisbench_core.model import CannLevel, MindSporeLevel, RunSpec
 
 BASH = shutil.which("bash") or "/bin/bash"

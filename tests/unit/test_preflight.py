@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.preflight import online
+from aisbench_core.domain.preflight.offline import RULES, preflight
+from aisbench_core.domain.preflight.rule import PreflightRule, Source
+from aisbench_core.domain.preflight.rules.names import LONGEST_NAME
 from aisbench_core.model import Level, RunSpec
-from aisbench_core.preflight import online
-from aisbench_core.preflight.offline import RULES, preflight
-from aisbench_core.preflight.rule import PreflightRule, Source
-from aisbench_core.preflight.rules.names import LONGEST_NAME
-from aisbench_core.settings import HOME
 from tests.unit.good_specs import DATA, FLAVORS, WORKLOADS, changed, code_folder, found, good_spec, only, profile
 
 

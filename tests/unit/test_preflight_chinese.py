@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.messages import Message, in_chinese
+from aisbench_core.base.messages import Message, in_chinese
 from tests.unit.good_specs import changed, code_folder, found, good_spec
 from tests.unit.test_preflight import CASES
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.code_folder import measure
+from aisbench_core.domain.authoring.code_folder import measure
 from aisbench_core.model import RunSpec
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only
 

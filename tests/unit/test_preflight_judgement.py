@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.preflight.offline import estimate, preflight
 from aisbench_core.model import Api, Level, RunSpec
-from aisbench_core.preflight.offline import estimate, preflight
-from aisbench_core.settings import HOME
 from tests.unit.good_specs import WORKLOADS, changed, code_folder, found, good_spec, only, profile
 
 

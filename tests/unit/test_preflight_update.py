@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.authoring.software import (
+from aisbench_core.domain.authoring.software import (
     CANN,
     PackageFile,
     PackageKind,
@@ -14,8 +14,8 @@ from aisbench_core.authoring.software import (
     package_of,
     platform_of,
 )
+from aisbench_core.domain.preflight.fixes import fixed
 from aisbench_core.model import Level, RunSpec
-from aisbench_core.preflight.fixes import fixed
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only
 
 NNAE = "Ascend-cann-nnae_5.0.2.1_linux-aarch64.run"

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from aisbench_core.domain.preflight.fixes import fixed
 from aisbench_core.model import Api, Level, RunSpec
-from aisbench_core.preflight.fixes import fixed
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only, profile
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from aisbench_core.credentials import Credentials, find_credentials
-from aisbench_core.errors import ConfigError
-from aisbench_core.profile_files import save_keys, save_profile
-from aisbench_core.settings import Settings, load_profile
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.config.credentials import Credentials, find_credentials
+from aisbench_core.config.profile_files import save_keys, save_profile
+from aisbench_core.config.settings import Settings, load_profile
 from tests.unit.good_specs import profile
 
 TEAM = profile(name="team", region="cn-north-4", flavor="modelarts.kat1.8xlarge")

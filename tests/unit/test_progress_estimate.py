@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aisbench_core.domain.progress.estimate import remaining_seconds
+from aisbench_core.domain.progress.patterns import ProgressPatterns
+from aisbench_core.domain.progress.points import add_points, read_points
+from aisbench_core.domain.progress.tracking import MAX_POINTS, Tracker
 from aisbench_core.model import Mode, TrainingPoint
-from aisbench_core.progress.estimate import remaining_seconds
-from aisbench_core.progress.patterns import ProgressPatterns
-from aisbench_core.progress.points import add_points, read_points
-from aisbench_core.progress.tracking import MAX_POINTS, Tracker
 from tests.records import T0, spec
 
 

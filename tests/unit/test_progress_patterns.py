@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from aisbench_core.progress.patterns import STYLES, ProgressPatterns, Reading, pattern_problem
+from aisbench_core.domain.progress.patterns import STYLES, ProgressPatterns, Reading, pattern_problem
 
 LINES = [
     (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.running.publishing.cache import is_plain
-from aisbench_core.running.publishing.pieces import (
+from aisbench_core.store.run_folders.cache import is_plain
+from aisbench_core.store.run_folders.pieces import (
     PIECE_BYTES,
     Piece,
     PublishedFile,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from aisbench_core.statistics.difference import difference
+from aisbench_core.domain.statistics.difference import difference
 
 
 def test_a_ratio_of_throughputs_is_never_negative_however_few_runs_there_are() -> None:

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.cloud.refusals import TABLE, Refusals, row_for
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import (
+from aisbench_core.base.errors import (
     AccessDenied,
     AuthFailed,
     CloudError,
@@ -17,6 +15,8 @@ from aisbench_core.errors import (
     JobNameTaken,
     QuotaExceeded,
 )
+from aisbench_core.cloud.refusals import TABLE, Refusals, row_for
+from aisbench_core.config.credentials import Credentials
 
 ACCESS, SECRET, TOKEN = "ACCESSKEY0123456789", "secret/key+0123456789", "a-token-0123456789"
 

@@ -5,13 +5,13 @@ from typing import Any, cast
 
 import pytest
 
+from aisbench_core.base.documents import parse
+from aisbench_core.base.errors import SpecError
+from aisbench_core.base.messages import verbatim
 from aisbench_core.cloud.ports import Cloud, ObjectStat
-from aisbench_core.documents import parse
-from aisbench_core.errors import SpecError
-from aisbench_core.messages import verbatim
+from aisbench_core.cloud.region_files import COUNTED_KEYS, COUNTED_SECONDS, MAX_PAGE, RegionFiles, directory_path
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import Api, DirectorySize
-from aisbench_core.region_files import COUNTED_KEYS, COUNTED_SECONDS, MAX_PAGE, RegionFiles, directory_path
-from aisbench_core.settings import Profile
 from tests.memory_store import MemoryStore
 
 STATED = {"name": "team", "region": "cn-north-4", "project_id": "0123", "bucket": "bench"}

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.warehouse.answers.changes import boundaries, metric_histories
-from aisbench_core.warehouse.answers.histories import (
+from aisbench_core.warehouse.measures.changes import boundaries, metric_histories
+from aisbench_core.warehouse.measures.regression import field_of, regression_verdict, with_outcomes
+from aisbench_core.warehouse.values.histories import (
     BaselineReason,
     HistoryRun,
     MetricVerdict,
@@ -18,8 +19,7 @@ from aisbench_core.warehouse.answers.histories import (
     RegressionVerdict,
     VersionField,
 )
-from aisbench_core.warehouse.answers.regression import field_of, regression_verdict, with_outcomes
-from aisbench_core.warehouse.values import Validity
+from aisbench_core.warehouse.values.runs import Validity
 from tests.records import T0
 
 FRAMEWORK = VersionField.FRAMEWORK

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aisbench_core.warehouse.answers.changes import metric_histories
-from aisbench_core.warehouse.answers.histories import HistoryRun, Outcome
+from aisbench_core.warehouse.measures.changes import metric_histories
+from aisbench_core.warehouse.values.histories import HistoryRun, Outcome
 from tests.unit.test_regression import FRAMEWORK, judged, noise, only, runs
 
 

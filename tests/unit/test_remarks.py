@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ResultError
+from aisbench_core.base.errors import ResultError
+from aisbench_core.domain.results.record import add_annotations, read_annotations
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, note_error, tag_error
-from aisbench_core.results.record import add_annotations, read_annotations
 from tests.records import T0
 
 HOSTILE = ("it's", '"quoted"', "</script><b>", "=1+1", "🏁👨‍👩‍👧", "标签", "`a` [b](c) $x$")

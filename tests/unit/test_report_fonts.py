@@ -10,8 +10,8 @@ import pytest
 from fontTools.ttLib import TTFont
 from pypdf import PdfReader
 
-from aisbench_core.report.reports import Reports
-from aisbench_core.report.words import ReportLanguage
+from aisbench_core.exchange.report.reports import Reports
+from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.report_fonts import FONTS, our_letters

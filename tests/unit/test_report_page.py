@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.errors import RunNotFound, SpecError
-from aisbench_core.messages import label_in_chinese
+from aisbench_core.base.errors import RunNotFound, SpecError
+from aisbench_core.base.messages import label_in_chinese
+from aisbench_core.exchange.report import charts
+from aisbench_core.exchange.report.reports import TEMPLATES, Reports, environment
+from aisbench_core.exchange.report.words import MAX_RUNS, WORDS, ReportLanguage
 from aisbench_core.model import stated_of
-from aisbench_core.report import charts
-from aisbench_core.report.reports import TEMPLATES, Reports, environment
-from aisbench_core.report.words import MAX_RUNS, WORDS, ReportLanguage
 from aisbench_core.warehouse import BoardQuery, CheckLevel, Validity, Warehouse
 from tests import records as a
 from tests.actors import TESTER

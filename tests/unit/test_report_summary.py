@@ -12,14 +12,14 @@ from xml.etree import ElementTree
 import pytest
 from pypdf import PdfReader
 
-from aisbench_core.errors import ConfigError
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.domain.statistics.difference import difference
+from aisbench_core.domain.statistics.sentences import Side, difference_sentence
+from aisbench_core.exchange.report import pdf
+from aisbench_core.exchange.report.cells import few, natural, ranges
+from aisbench_core.exchange.report.reports import Reports
+from aisbench_core.exchange.report.words import ReportLanguage
 from aisbench_core.model import stated_of
-from aisbench_core.report import pdf
-from aisbench_core.report.cells import few, natural, ranges
-from aisbench_core.report.reports import Reports
-from aisbench_core.report.sentences import Side, difference_sentence
-from aisbench_core.report.words import ReportLanguage
-from aisbench_core.statistics.difference import difference
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 

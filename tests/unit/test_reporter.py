@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 
-from aisbench_core.progress.patterns import ProgressPatterns
-from aisbench_core.results.progress import read_progress
-from aisbench_core.settings import HOME
-from aisbench_core.summaries.curves import iter_scalars
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.progress.patterns import ProgressPatterns
+from aisbench_core.domain.results.progress import read_progress
+from aisbench_core.domain.summaries.curves import iter_scalars
 
 REPORTER = HOME / "workloads" / "_reporter"
 THREE_CALLS = "aisbench_report.throughput(12.5); aisbench_report.accuracy(0.75); aisbench_report.done()"

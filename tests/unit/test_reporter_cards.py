@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
 
 REPORTER = HOME / "workloads" / "_reporter"
 

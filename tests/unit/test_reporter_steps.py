@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from aisbench_core.liveness.step_reports import parse_steps
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.liveness.step_reports import parse_steps
 
 REPORTER = HOME / "workloads" / "_reporter"
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import CloudUnavailable
+from aisbench_core.base.messages import Message, in_chinese
 from aisbench_core.cloud.ports import ObjectStat
-from aisbench_core.errors import CloudUnavailable
-from aisbench_core.messages import Message, in_chinese
 from aisbench_core.model import NOTHING_RESOLVED, Level, Resolved, ResolvedContent, RunSpec, resolved_of
 from aisbench_core.running.resolving.config_files import resolve_files
 from aisbench_core.running.resolving.inputs import MAX_SECONDS, list_pages, resolve_input
 from aisbench_core.running.resolving.service import store_resolved
-from aisbench_core.running.resolving.stored import read_resolved
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders.resolved import read_resolved
+from aisbench_core.store.run_folders.run_paths import RunFolder
 from tests import records as a
 from tests.flow.following import MovableClock
 from tests.memory_store import MemoryStore

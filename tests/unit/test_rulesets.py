@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.rulesets.ruleset import DEFAULT, Consequence, Rulesets, shipped
+from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.domain.rulesets.ruleset import DEFAULT, Consequence, Rulesets, shipped
 
 STANDARDS = ["gbt-45087-2024", "ieee-2937-2022", "t-cesa-1169-2021"]
 HEAD = "id: lab\nextends: aisbench/1\ntitle: Lab\nedition: '1'\nsource: here\n"

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.base.errors import ConfigError, SpecError
 from aisbench_core.cloud.clouds import Clouds
-from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.publishing.location import run_folders
-from aisbench_core.running.publishing.parts import FolderPart
-from aisbench_core.settings import Settings, load_settings
+from aisbench_core.config.settings import Settings, load_settings
+from aisbench_core.store.ledger.ledger import Ledger
+from aisbench_core.store.run_folders.location import run_folders
+from aisbench_core.store.run_folders.parts import FolderPart
 
 RUN = "r20260101-000000-aaaaaa"
 

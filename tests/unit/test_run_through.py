@@ -4,9 +4,9 @@ import ast
 import re
 from pathlib import Path
 
-from aisbench_core.running.ledger_schema import TABLES as LEDGER
-from aisbench_core.settings import HOME
-from aisbench_core.warehouse.store.schema import TABLES as WAREHOUSE
+from aisbench_core.config.settings import HOME
+from aisbench_core.store.ledger.database.ledger_schema import TABLES as LEDGER
+from aisbench_core.warehouse.tables.schema import TABLES as WAREHOUSE
 from tests.source_tree import tree_of
 
 PAGE = HOME / "docs" / "run-through.md"

@@ -51,9 +51,9 @@ def test_the_page_names_every_option() -> None:
 
 
 def test_the_page_names_every_code_that_a_create_request_is_refused_with() -> None:
-    organizing = ("grouping/experiments", "resources/quotas")
+    organizing = ("experiments", "quotas")
     modules = ("creation", "algorithms", "limits", "parameters", "training_jobs", *organizing)
-    code = "".join((SERVICE / f"{name}.py").read_text("utf-8") for name in modules)
+    code = "".join((SERVICE / "state" / f"{name}.py").read_text("utf-8") for name in modules)
     told = set(re.findall(r"\b2\d{3}\b", _section("Requests: training service")))
 
     assert set(re.findall(r"ModelArts\.(\d{4})", code)) - told == {"2764", "2818", "2822"}  # of other requests

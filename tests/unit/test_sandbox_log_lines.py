@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_sandbox.service.log_lines import MAX_LINE_BYTES, newest_first, oldest_first
+from aisbench_sandbox.service.jobs.log_lines import MAX_LINE_BYTES, newest_first, oldest_first
 
 
 @pytest.fixture

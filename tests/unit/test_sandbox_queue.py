@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_sandbox.engine.queue import PUBLIC, Decision, Host, Occupied, QueueSnapshot, Waiting, assign_hosts, decide
+from aisbench_sandbox.queue import PUBLIC, Decision, Host, Occupied, QueueSnapshot, Waiting, assign_hosts, decide
 
 FOUR = {"pool": tuple(Host(f"node-{number}", 8) for number in range(4))}
 

@@ -12,8 +12,8 @@ from aisbench_sandbox.engine.recovery import JobOutcome, is_retried, job_after
 from aisbench_sandbox.engine.scheduling import fail_if_overdue
 from aisbench_sandbox.job import Job, JobPhase, TaskEnd
 from aisbench_sandbox.jobs import JobStore
-from aisbench_sandbox.service.stages import stages_json
-from aisbench_sandbox.service.status import status_json
+from aisbench_sandbox.service.jobs.stages import stages_json
+from aisbench_sandbox.service.state.status import status_json
 from tests.training_client import job_body
 
 FAILED = (TaskEnd("worker-1", 7, "rank 1 exited with code 7"),)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.modelarts_package import sdk_worker
+from aisbench_core.config.sdk_package import installed_version, is_installed, python_of
+from aisbench_core.domain.preflight.fixes import fixed
 from aisbench_core.model import Api, Level, RunSpec
-from aisbench_core.preflight.fixes import fixed
-from aisbench_core.sdk_package import installed_version, is_installed, python_of
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only, profile
 
 

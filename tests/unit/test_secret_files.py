@@ -2,7 +2,7 @@
 
 import pytest
 
-from aisbench_core.access.variables import holds_keys, sandbox_options, scrubbed
+from aisbench_core.config.variables import holds_keys, sandbox_options, scrubbed
 
 OURS = {
     "PATH": "/bin", "HOME": "/h", "LC_ALL": "C", "https_proxy": "p", "PIP_INDEX_URL": "i", "PYTHONPATH": "x",

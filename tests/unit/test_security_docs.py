@@ -12,8 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from aisbench_core.settings import HOME
-from aisbench_core.web.front_door import INNER, OPEN_ENDPOINTS
+from aisbench_core.config.settings import HOME
+from aisbench_core.interfaces.web.front_door import INNER, OPEN_ENDPOINTS
 from tests.source_tree import nodes_of
 from tests.unit.test_docs import is_there
 

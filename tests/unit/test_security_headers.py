@@ -9,12 +9,12 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
-from aisbench_core.api.app import ApiServer
-from aisbench_core.api.serving import program_app
-from aisbench_core.web.addresses import WebOrigin
-from aisbench_core.web.front_door import BrowserCookie, PublicScheme
-from aisbench_core.web.log_downloads import LogDownloadMiddleware
-from aisbench_core.web.security_headers import SecurityHeaders, content_security_policy
+from aisbench_core.config.console_address import WebOrigin
+from aisbench_core.interfaces.api.app import ApiServer
+from aisbench_core.interfaces.api.serving import program_app
+from aisbench_core.interfaces.web.front_door import BrowserCookie, PublicScheme
+from aisbench_core.interfaces.web.log_downloads import LogDownloadMiddleware
+from aisbench_core.interfaces.web.security_headers import SecurityHeaders, content_security_policy
 from aisbench_core.wiring import open_core
 
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aisbench_core.commands.folders import new_folder
-from aisbench_core.commands.request import MOST_FILES, MOST_PARTS, ClientPath, CommandRequest, SentFile
+from aisbench_core.interfaces.commands.folders import new_folder
+from aisbench_core.interfaces.commands.request import MOST_FILES, MOST_PARTS, ClientPath, CommandRequest, SentFile
 
 PARTS = st.sampled_from(["a", "ä b", ".", "..", "", "\n", "q\n", "\0", "...", ".x", "\x7f"])
 PATHS = st.lists(PARTS, max_size=6).map("/".join) | st.text(max_size=30)
@@ -57,7 +57,7 @@ def test_a_path_is_not_deeper_and_longer_than_what_can_be_removed_again(path: st
 
 
 def test_a_command_has_so_many_files_of_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aisbench_core.commands.request.MOST_FILE_BYTES", 10)
+    monkeypatch.setattr("aisbench_core.interfaces.commands.request.MOST_FILE_BYTES", 10)
 
     def request(*counts: int, data: bytes = b"") -> CommandRequest:
         files = [tuple(SentFile(path=str(number), data=data) for number in range(count)) for count in counts]

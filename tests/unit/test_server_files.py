@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.access.server_files import require_open_files
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.base.errors import ConfigError, NotAllowed, SpecError
 from aisbench_core.cloud.ports import OnProgress
-from aisbench_core.errors import ConfigError, NotAllowed, SpecError
+from aisbench_core.config.settings import HOME, Settings, load_settings
+from aisbench_core.domain.access.server_files import require_open_files
+from aisbench_core.domain.authoring.workloads import Workloads
 from aisbench_core.model import Actor, Role, RunSpec, SeriesPlan, WayIn
 from aisbench_core.running.code import read_code, upload
-from aisbench_core.settings import HOME, Settings, load_settings
 from aisbench_core.wiring import open_core
 from tests.memory_store import MemoryStore
 

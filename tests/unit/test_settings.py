@@ -5,15 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.errors import AisbenchError, ConfigError, SpecError
-from aisbench_core.settings import (
-    HOME,
-    Profile,
-    Settings,
-    load_profile,
-    load_settings,
-    profile_names,
-)
+from aisbench_core.base.errors import AisbenchError, ConfigError, SpecError
+from aisbench_core.config.settings import HOME, Profile, Settings, load_profile, load_settings, profile_names
 
 PROFILE = {
     "region": "cn-north-9",

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from aisbench_core.liveness.slow_cards import SLOW_MINUTES, CardRate, card_rates, slow_message
-from aisbench_core.liveness.step_reports import StepReport, parse_steps, step_file_node
-from aisbench_core.messages import in_chinese
+from aisbench_core.base.messages import in_chinese
+from aisbench_core.domain.liveness.slow_cards import SLOW_MINUTES, CardRate, card_rates, slow_message
+from aisbench_core.domain.liveness.step_reports import StepReport, parse_steps, step_file_node
 from aisbench_core.warehouse.answers.ranks import MAX_CELLS, live_rank_map
 
 T0 = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)

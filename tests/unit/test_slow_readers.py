@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from aisbench_core.web.slow_readers import SlowReaders
+from aisbench_core.interfaces.web.slow_readers import SlowReaders
 
 PART = b"x" * 1024 * 1024
 PARTS = 64

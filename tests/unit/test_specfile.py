@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
-from aisbench_core.errors import ConfigError, SpecError
+from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.domain.authoring.specfile import comments_of, from_yaml, to_yaml
 from aisbench_core.model import AccessMethod, Api, Channel, Mode, RunSpec, Volume
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)

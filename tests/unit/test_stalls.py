@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pydantic import TypeAdapter
 
-from aisbench_core.liveness.stalls import (
+from aisbench_core.domain.liveness.stalls import (
     FEWEST_PAUSES,
     KNOWN_RUNS,
     RECENT_PAUSES,
@@ -24,8 +24,8 @@ from aisbench_core.liveness.stalls import (
     observed,
     sign_of_life,
 )
+from aisbench_core.domain.results.utilisation import measured_until
 from aisbench_core.model import MetricSample
-from aisbench_core.results.utilisation import measured_until
 from tests.stall_traces import campaign
 
 T0 = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)

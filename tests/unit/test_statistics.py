@@ -9,9 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from aisbench_core.statistics.difference import MAX_RUNS, TARGET_POWER, Reporting, TTest, adjusted, difference, power
-from aisbench_core.statistics.steps import likeliest, steps
-from aisbench_core.statistics.summary import Summary, olympic_mean, prediction_interval, summary
+from aisbench_core.domain.statistics.difference import (
+    MAX_RUNS,
+    TARGET_POWER,
+    Reporting,
+    TTest,
+    adjusted,
+    difference,
+    power,
+)
+from aisbench_core.domain.statistics.steps import likeliest, steps
+from aisbench_core.domain.statistics.summary import Summary, olympic_mean, prediction_interval, summary
 
 QUIET = (100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8)
 measured = st.floats(50, 150, allow_subnormal=False)

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.messages import labels_in_chinese
+from aisbench_core.base.messages import labels_in_chinese
+from aisbench_core.domain.statistics.summary import Summary, summary
 from aisbench_core.model import columns
 from aisbench_core.model.columns.statistics import CLUSTER, STATISTICS, STORED
-from aisbench_core.statistics.summary import Summary, summary
 from aisbench_core.warehouse.answers.board import derived_sql
-from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.runs import RunRow
 
 NAMES = {statistic.name for statistic in STATISTICS}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.messages import Message, from_data, from_json, in_chinese, list_from_json, list_to_json
+from aisbench_core.base.messages import Message, from_data, from_json, in_chinese, list_from_json, list_to_json
 
 NESTED: dict[str, Any] = {"id": "x", "values": {}}
 for _ in range(60):

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aisbench_core.authoring.config_file import ConfigFile
-from aisbench_core.errors import ConfigError
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.domain.results.record import file_text
 from aisbench_core.model import (
     FIELDS,
     GROUPS,
@@ -21,9 +22,8 @@ from aisbench_core.model import (
     known_from_job,
     stated_of,
 )
-from aisbench_core.results.record import file_text
-from aisbench_core.system.descriptions import RULES, StatedFields, SystemValues
-from aisbench_core.system.reading import read
+from aisbench_core.running.systems.descriptions import RULES, StatedFields, SystemValues
+from aisbench_core.running.systems.reading import read
 from tests.records import spec
 
 KEYS_OF_MLPERF = """

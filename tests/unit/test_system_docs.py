@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from aisbench_core.authoring.config_file import MOST_BYTES
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.config_file import MOST_BYTES
+from aisbench_core.domain.results.record import FILE_KEYS
 from aisbench_core.model import FIELDS
-from aisbench_core.results.record import FILE_KEYS
-from aisbench_core.settings import HOME
-from aisbench_core.system.descriptions import RULES
-from aisbench_core.system.systems import OF_EACH_RUN
+from aisbench_core.running.systems.descriptions import RULES
+from aisbench_core.running.systems.systems import OF_EACH_RUN
 
 DOCUMENT = HOME / "docs" / "system.md"
 FIELDS_HEAD = "<!-- fields -->\n\n"

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.credentials import find_password
-from aisbench_core.errors import ConfigError
-from aisbench_core.settings import HOME, Settings
-from aisbench_core.storage import warehouse_location
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.config.credentials import find_password
+from aisbench_core.config.settings import HOME, Settings
+from aisbench_core.maintenance.storage import warehouse_location
 from aisbench_core.warehouse.store.team import TeamLocation
 
 DATA = "s3://our-bucket/results"

@@ -13,9 +13,9 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from aisbench_core.web.addresses import ConsoleNames
-from aisbench_core.web.front_door import FrontDoor, FrontDoorMiddleware
-from aisbench_core.web.tensorboard_proxy import MOST_BODY, TensorBoardProxy
+from aisbench_core.config.console_address import ConsoleNames
+from aisbench_core.interfaces.web.front_door import FrontDoor, FrontDoorMiddleware
+from aisbench_core.interfaces.web.tensorboard_proxy import MOST_BODY, TensorBoardProxy
 
 TOKEN = "t" * 43
 BASE = f"/tensorboard/{TOKEN}"

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from aisbench_core.warehouse.answers.boards import BoardRow, ties
+from aisbench_core.warehouse.values.boards import BoardRow, ties
 
 
 @dataclass(frozen=True)

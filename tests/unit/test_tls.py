@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.settings import Settings
-from aisbench_core.web.tls import require_tls, tls_files
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.config.settings import Settings
+from aisbench_core.interfaces.web.tls import require_tls, tls_files
 from tests.contract.certificates import self_signed
 
 

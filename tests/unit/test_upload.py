@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.workloads import REPORTER, Workloads
+from aisbench_core.base.errors import CloudRejected
+from aisbench_core.base.messages import verbatim
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
-from aisbench_core.errors import CloudRejected
-from aisbench_core.messages import verbatim
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import REPORTER, Workloads
 from aisbench_core.model import RunSpec
 from aisbench_core.running.code import LARGE, CodeManifest, read_code, upload
-from aisbench_core.settings import HOME
 from tests.memory_store import MemoryStore
 
 WORKLOAD = Workloads(HOME / "workloads").get("quickstart_digits")

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.config_file import ConfigFile
-from aisbench_core.errors import AisbenchError
-from aisbench_core.messages import Message, in_chinese
-from aisbench_core.system.reading import read
-from aisbench_core.upstream.packages.package import Answers
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import Message, in_chinese
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.exchange.upstream.packages.package import Answers
+from aisbench_core.running.systems.reading import read
 from tests.package_door import Door, opener, unpacked
 from tests.unit.test_package_unpacking import HOSTILE
 from tests.unit.upstream_files import ACCESS, config, document, imported, session, v2

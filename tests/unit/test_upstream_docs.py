@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from aisbench_core.authoring.config_file import MOST_BYTES
-from aisbench_core.settings import HOME
-from aisbench_core.upstream.configs.contents import RULES
-from aisbench_core.upstream.configs.keys import DICTS, PRE_START_KEYS, SHELL_KEYS, keys_of
-from aisbench_core.upstream.configs.literals import MOST_LEVELS
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.config_file import MOST_BYTES
+from aisbench_core.exchange.upstream.configs.contents import RULES
+from aisbench_core.exchange.upstream.configs.keys import DICTS, PRE_START_KEYS, SHELL_KEYS, keys_of
+from aisbench_core.exchange.upstream.configs.literals import MOST_LEVELS
 
 DOCUMENT = HOME / "docs" / "upstream.md"
 KEYS_HEAD = "<!-- keys -->\n\n"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from aisbench_core.errors import ConfigError
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.exchange.upstream.configs.contents import Hints, ImportedConfig
+from aisbench_core.exchange.upstream.configs.service import understand
 from aisbench_core.model import Api, Channel, Level, RunSpec
-from aisbench_core.upstream.configs.contents import Hints, ImportedConfig
-from aisbench_core.upstream.configs.service import understand
 from tests.unit.upstream_files import (
     ACCESS,
     ACCESS_KEY,

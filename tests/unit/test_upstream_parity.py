@@ -11,16 +11,16 @@ import click
 import pytest
 from pydantic import BaseModel
 
-from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.cli import main
-from aisbench_core.doctor.diagnosis import CHECKS
+from aisbench_core.config.settings import HOME, Profile, Settings
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.domain.preflight import offline, online
+from aisbench_core.exchange.upstream.configs import contents
+from aisbench_core.exchange.upstream.configs.keys import DICTS, SHELL_KEYS, keys_of
+from aisbench_core.interfaces.cli import main
+from aisbench_core.maintenance.doctor.diagnosis import CHECKS
 from aisbench_core.model import FIELDS, RunSpec, TrainResultInfo
-from aisbench_core.preflight import offline, online
-from aisbench_core.settings import HOME, Profile, Settings
-from aisbench_core.system import descriptions
-from aisbench_core.upstream.configs import contents
-from aisbench_core.upstream.configs.keys import DICTS, SHELL_KEYS, keys_of
-from aisbench_core.warehouse.store.schema import RESULTS
+from aisbench_core.running.systems import descriptions
+from aisbench_core.warehouse.tables.schema import RESULTS
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, catalogue
 from tests.unit.coverage_tables import Coverage, Row

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.authoring.config_file import ConfigFile
-from aisbench_core.errors import ConfigError
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.config.profile_files import save_profile
+from aisbench_core.config.settings import Settings
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.exchange.upstream.configs.contents import ExportedConfig
+from aisbench_core.exchange.upstream.configs.reading import read
+from aisbench_core.exchange.upstream.configs.service import Configs
 from aisbench_core.model import Level, LogLevels, Mode, RunSpec
-from aisbench_core.profile_files import save_profile
-from aisbench_core.settings import Settings
-from aisbench_core.upstream.configs.contents import ExportedConfig
-from aisbench_core.upstream.configs.reading import read
-from aisbench_core.upstream.configs.service import Configs
 from tests.unit.good_specs import changed, code_folder, good_spec, profile
 from tests.unit.upstream_files import WORKLOADS, config, imported, one, said
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.authoring.config_file import MOST_BYTES, ConfigFile
-from aisbench_core.errors import ConfigError
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.domain.authoring.config_file import MOST_BYTES, ConfigFile
+from aisbench_core.exchange.upstream.configs.contents import Document, Hints
+from aisbench_core.exchange.upstream.configs.reading import read
+from aisbench_core.exchange.upstream.configs.service import understand
 from aisbench_core.model import Level
-from aisbench_core.upstream.configs.contents import Document, Hints
-from aisbench_core.upstream.configs.reading import read
-from aisbench_core.upstream.configs.service import understand
 from tests.unit.upstream_files import SECRET_KEY, WORKLOADS, config, document, line_of, one, said
 
 

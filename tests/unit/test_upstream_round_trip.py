@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.authoring.specfile import from_yaml, to_yaml
-from aisbench_core.errors import ConfigError, SpecError
+from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.config.profile_files import save_profile
+from aisbench_core.config.settings import Profile, Settings
+from aisbench_core.domain.authoring.specfile import from_yaml, to_yaml
+from aisbench_core.exchange.upstream.configs.contents import ImportedConfig, ImportedSpec
+from aisbench_core.exchange.upstream.configs.service import Configs
+from aisbench_core.exchange.upstream.configs.writing import write
 from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, RunSpec, Volume
-from aisbench_core.profile_files import save_profile
-from aisbench_core.settings import Profile, Settings
-from aisbench_core.upstream.configs.contents import ImportedConfig, ImportedSpec
-from aisbench_core.upstream.configs.service import Configs
-from aisbench_core.upstream.configs.writing import write
 from tests.unit.good_specs import profile
 from tests.unit.upstream_files import ACCESS, V2_ENGINE, WORKLOADS, config, imported, session
 

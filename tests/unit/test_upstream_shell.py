@@ -2,8 +2,8 @@
 
 import pytest
 
+from aisbench_core.exchange.upstream.configs.contents import package_name
 from aisbench_core.model import Mode
-from aisbench_core.upstream.configs.contents import package_name
 from tests.unit.upstream_files import PACKAGE, config, imported, one
 
 

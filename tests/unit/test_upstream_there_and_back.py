@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from aisbench_core.authoring.config_file import ConfigFile
-from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
+from aisbench_core.config.settings import Profile, Settings
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.domain.authoring.specfile import comments_of, from_yaml, to_yaml
+from aisbench_core.exchange.upstream.configs.contents import Hints, ImportedConfig
+from aisbench_core.exchange.upstream.configs.service import Configs
 from aisbench_core.model import Api, RunSpec
-from aisbench_core.settings import Profile, Settings
-from aisbench_core.upstream.configs.contents import Hints, ImportedConfig
-from aisbench_core.upstream.configs.service import Configs
 from tests.actors import TESTER
 from tests.unit.good_specs import profile as other_profile
 from tests.unit.manual_grammar import configurations

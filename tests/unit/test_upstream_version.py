@@ -2,8 +2,8 @@
 
 import pytest
 
+from aisbench_core.exchange.upstream.configs.contents import ImportedConfig
 from aisbench_core.model import Level
-from aisbench_core.upstream.configs.contents import ImportedConfig
 from tests.unit.upstream_files import V1_ENGINE, V2_ENGINE, imported, line_of, one, said, v2
 
 BOOST, ACC = "resnet50_imagenet2012_Boost_config.yaml", "resnet50_imagenet2012_Acc_config.yaml"

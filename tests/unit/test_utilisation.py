@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from aisbench_core.domain.results.utilisation import low_utilisation
 from aisbench_core.model import MetricSample
-from aisbench_core.results.utilisation import low_utilisation
 from tests import records as a
 
 

@@ -4,8 +4,8 @@ import json
 import re
 from collections.abc import Iterator
 
-from aisbench_core.rulesets.ruleset import Ruleset, Rulesets, RunRules, SeriesRules, ValidityRule, shipped
-from aisbench_core.settings import HOME
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.rulesets.ruleset import Ruleset, Rulesets, RunRules, SeriesRules, ValidityRule, shipped
 from aisbench_core.warehouse.validity.run_checks import CHECKS
 from aisbench_core.warehouse.validity.series_checks import SERIES_CHECKS as OF_SERIES
 

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, Field, StrictBool, ValidationError
 
-from aisbench_core.credentials import Credentials
-from aisbench_core.data_folder import prepare_data_folder
-from aisbench_core.documents import Address, parse, parse_private, parse_yaml, read_private
-from aisbench_core.errors import AisbenchError
-from aisbench_core.messages import Message, in_chinese
+from aisbench_core.base.documents import Address, parse, parse_private, parse_yaml, read_private
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import Message, in_chinese
+from aisbench_core.base.value_errors import value_error
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.data_folder import prepare_data_folder
+from aisbench_core.config.settings import Folder, Settings, load_profile, load_settings
 from aisbench_core.model import Frozen, note_error, tag_error
-from aisbench_core.settings import Folder, Settings, load_profile, load_settings
-from aisbench_core.value_errors import value_error
 
 
 def refuse(text: str) -> str:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aisbench_core.domain.statistics.amdahl import AmdahlFit, FitProblem
 from aisbench_core.model import Origin
 from aisbench_core.model.version_order import in_version_order, version_key
-from aisbench_core.statistics.amdahl import AmdahlFit, FitProblem
-from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint, ScalingQuery, newest_curves
+from aisbench_core.warehouse.values.scalings import Scaling, ScalingPoint, ScalingQuery, newest_curves
 
 ORDERED = [
     ["r1.9", "r1.10rc1", "r1.10rc2", "r1.10", "r1.10.1", "r1.11"],

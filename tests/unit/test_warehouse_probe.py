@@ -2,7 +2,7 @@
 
 import threading
 
-from aisbench_core.api.health import WarehouseProbe
+from aisbench_core.interfaces.api.health import WarehouseProbe
 
 
 def test_a_warehouse_that_hangs_is_asked_once_and_counts_as_away_until_it_answers() -> None:

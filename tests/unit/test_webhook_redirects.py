@@ -8,11 +8,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from aisbench_core.messages import Message
+from aisbench_core.base.messages import Message
+from aisbench_core.config.settings import Settings
 from aisbench_core.model import News, NewsKind
-from aisbench_core.notifications.channels import channel_of
-from aisbench_core.notifications.sending import Letter, MessageSender, NotSent
-from aisbench_core.settings import Settings
+from aisbench_core.people.notifications.channels import channel_of
+from aisbench_core.people.notifications.sending import Letter, MessageSender, NotSent
 from tests.receivers import webhook
 
 NOW = datetime(2026, 11, 25, 9, 30, tzinfo=UTC)

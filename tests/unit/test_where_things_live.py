@@ -25,29 +25,30 @@ SQL = re.compile(
     r"\b(select\s.+\sfrom|insert\s+(or\s+\w+\s+)?into|update\s+\w+\s+set|delete\s+from|create\s+table)\s", re.I
 )
 SQL_PLACES = (
-    "aisbench_core/running/ledger.py",
-    "aisbench_core/upgrading",
+    "aisbench_core/store/ledger/ledger.py",
+    "aisbench_core/maintenance/upgrading",
     "aisbench_core/running/following/beats.py",
-    "aisbench_core/running/budgets",
-    "aisbench_core/running/ledger_file.py",
-    "aisbench_core/running/ledger_schedules.py",
-    "aisbench_core/running/ledger_schema.py",
-    "aisbench_core/running/ledger_outbox.py",
-    "aisbench_core/running/ledger_series.py",
-    "aisbench_core/running/ledger_tokens.py",
-    "aisbench_core/running/ledger_limits.py",
-    "aisbench_core/running/ledger_watches.py",
-    "aisbench_core/running/publishing/ledger.py",
-    "aisbench_core/running/publishing/parts.py",
-    "aisbench_core/running/stores",
-    "aisbench_core/backups/ledger_copies.py",
-    "aisbench_core/accounts",
-    "aisbench_core/seals/ledger.py",
-    "aisbench_core/mlflow",
+    "aisbench_core/people/budgets",
+    "aisbench_core/store/ledger/ledger_file.py",
+    "aisbench_core/store/ledger/schedules.py",
+    "aisbench_core/store/ledger/database/ledger_schema.py",
+    "aisbench_core/store/ledger/outbox.py",
+    "aisbench_core/store/ledger/series.py",
+    "aisbench_core/store/ledger/tokens.py",
+    "aisbench_core/store/ledger/limits.py",
+    "aisbench_core/store/ledger/watches.py",
+    "aisbench_core/store/run_folders/ledger.py",
+    "aisbench_core/store/run_folders/parts.py",
+    "aisbench_core/store/ledger/database",
+    "aisbench_core/maintenance/backups/ledger_copies.py",
+    "aisbench_core/people/accounts",
+    "aisbench_core/store/audit/audit.py",
+    "aisbench_core/store/seals/ledger.py",
+    "aisbench_core/exchange/mlflow",
     "aisbench_core/warehouse",
 )
-ENVIRONMENT_PLACES = ("aisbench_core/settings.py", "aisbench_sandbox")
-SANDBOX_STARTS_HERE = "aisbench_core/cli/serving.py"
+ENVIRONMENT_PLACES = ("aisbench_core/config/settings.py", "aisbench_sandbox")
+SANDBOX_STARTS_HERE = "aisbench_core/interfaces/cli/serving.py"
 
 NOT_IN_PAGES = frozenset({"threading", "multiprocessing", "asyncio", "subprocess", "socket", "urllib", "http", "os"})
 
@@ -110,7 +111,7 @@ def test_errors_stand_on_the_standard_library_and_the_model_on_pydantic_too() ->
         tops = {name.split(".")[0] for name in imports(file)}
         return tops - sys.stdlib_module_names
 
-    assert others(HOME / PRODUCT / "errors.py") == {PRODUCT}  # what errors say is a Message
+    assert others(HOME / PRODUCT / "base" / "errors.py") == {PRODUCT}  # what errors say is a Message
     nouns = [others(file) for file in files_of("aisbench_core/model")]
     assert set().union(*nouns) == {"pydantic", PRODUCT}
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from aisbench_core.base.errors import CloudError
+from aisbench_core.base.messages import Message, in_chinese
 from aisbench_core.cloud.refusals import TABLE, Refusals
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import CloudError
-from aisbench_core.messages import Message, in_chinese
+from aisbench_core.config.credentials import Credentials
 
 REFUSALS = Refusals("OBS", "https://all", Credentials.model_validate({"access_key": "AK", "secret_key": "SK"}))
 LOOKING = Message("get job {job_id}", job_id="running")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from aisbench_core.authoring.workloads import REPORTER, Workload, Workloads
-from aisbench_core.errors import ConfigError, SpecError
+from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.workloads import REPORTER, Workload, Workloads
 from aisbench_core.model import Channel, RunSpec
-from aisbench_core.settings import HOME
 from aisbench_sandbox.catalogue import find_engine
 from tests.unit.good_manifest import MANIFEST
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aisbench_core.authoring.config_file import ConfigFile
-from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.settings import HOME
-from aisbench_core.upstream.configs.contents import Document, Hints, ImportedConfig, LineFinding
-from aisbench_core.upstream.configs.reading import read
-from aisbench_core.upstream.configs.service import understand
+from aisbench_core.config.settings import HOME
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.domain.authoring.workloads import Workloads
+from aisbench_core.exchange.upstream.configs.contents import Document, Hints, ImportedConfig, LineFinding
+from aisbench_core.exchange.upstream.configs.reading import read
+from aisbench_core.exchange.upstream.configs.service import understand
 
 WORKLOADS = Workloads(HOME / "workloads")
 ACCESS_KEY = "AKEXAMPLE0123456789X"

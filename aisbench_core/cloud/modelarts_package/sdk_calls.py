@@ -12,13 +12,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
+from aisbench_core.base.errors import AisbenchError, CloudRejected, ConfigError
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.refusals import Refusals
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import AisbenchError, CloudRejected, ConfigError
-from aisbench_core.messages import Message
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.sdk_package import INSTALL, PACKAGE, is_installed, package_path, python_of
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import Api
-from aisbench_core.sdk_package import INSTALL, PACKAGE, is_installed, package_path, python_of
-from aisbench_core.settings import Profile
 
 PROCESSES = 4  # concurrent calls; the package keeps account and addresses in globals, so each needs a process
 

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.job_fields import sdk_v1_arguments
 from aisbench_core.cloud.modelarts_client import ignore_reply
 from aisbench_core.cloud.modelarts_package import sdk_replies
 from aisbench_core.cloud.modelarts_package.sdk_calls import SdkCalls
 from aisbench_core.cloud.modelarts_v1 import v1_replies, v1_requests
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
-from aisbench_core.credentials import Credentials
-from aisbench_core.messages import Message
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus
-from aisbench_core.settings import Profile
 
 
 class SdkV1Calls:

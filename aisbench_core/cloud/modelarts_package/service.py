@@ -5,6 +5,8 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from aisbench_core.base.errors import CloudNotFound
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.job_fields import sdk_arguments
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages
 from aisbench_core.cloud.modelarts_client import ignore_reply
@@ -14,9 +16,8 @@ from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
 from aisbench_core.cloud.without_algorithms import WithoutAlgorithms
 from aisbench_core.cloud.without_job_details import WithoutJobDetails
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import CloudNotFound
-from aisbench_core.messages import Message
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import (
     Engine,
     Flavor,
@@ -27,7 +28,6 @@ from aisbench_core.model import (
     Quota,
     WaitingJob,
 )
-from aisbench_core.settings import Profile
 
 
 class ModelArtsSdk(WithoutJobDetails, WithoutAlgorithms):

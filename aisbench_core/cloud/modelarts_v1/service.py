@@ -5,15 +5,16 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
+from aisbench_core.base.errors import CloudNotFound, CloudRejected, CloudUnavailable
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.job_pages import find_jobs, pages
 from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v1.v1_requests import PAGE, V1Calls, V1Requests
 from aisbench_core.cloud.without_algorithms import WithoutAlgorithms
 from aisbench_core.cloud.without_job_details import WithoutJobDetails
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
-from aisbench_core.messages import Message
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import (
     Engine,
     Flavor,
@@ -25,7 +26,6 @@ from aisbench_core.model import (
     Quota,
     WaitingJob,
 )
-from aisbench_core.settings import Profile
 
 SPARE_PAGES = 2
 

@@ -6,17 +6,17 @@ from typing import Any, Protocol, TypeVar
 
 from huaweicloudsdkmodelarts.v1 import ListPoolsRequest
 
+from aisbench_core.base.errors import CloudNotFound, CloudRejected
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.job_fields import v1_configuration
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
 from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import CloudNotFound, CloudRejected
-from aisbench_core.messages import Message
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool, Quota, WaitingJob
-from aisbench_core.settings import Profile
 
 PAGE = 100
 LONGEST_SEARCH = 64  # of search_content

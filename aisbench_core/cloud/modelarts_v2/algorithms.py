@@ -6,11 +6,11 @@ from itertools import islice
 
 from huaweicloudsdkmodelarts import v1 as sdk
 
+from aisbench_core.base.errors import CloudNotFound
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.job_fields import v2_algorithm
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
 from aisbench_core.cloud.modelarts_v2.replies import Json, moment
-from aisbench_core.errors import CloudNotFound
-from aisbench_core.messages import Message
 from aisbench_core.model import Algorithm, JobRequest
 
 PAGE = 50  # the API's maximum

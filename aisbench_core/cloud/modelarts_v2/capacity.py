@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from huaweicloudsdkmodelarts import v1 as sdk
 
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.modelarts_client import Caller
 from aisbench_core.cloud.modelarts_v2 import replies
-from aisbench_core.messages import Message
 from aisbench_core.model import Quota, WaitingJob
 
 MOST_WAITING = 500  # the most jobs that one request returns

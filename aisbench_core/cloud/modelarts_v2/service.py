@@ -6,15 +6,16 @@ from datetime import datetime, timedelta
 
 from huaweicloudsdkmodelarts import v1 as sdk
 
+from aisbench_core.base.errors import CloudNotFound
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.job_fields import v2_body
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages, pages
 from aisbench_core.cloud.modelarts_client import Caller, ignore_reply
 from aisbench_core.cloud.modelarts_v2 import algorithms, detail_replies, replies, subscriptions
 from aisbench_core.cloud.modelarts_v2.capacity import list_quotas, list_waiting
 from aisbench_core.cloud.refusals import ENDED_ALREADY, NOTHING_YET, Ignoring
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import CloudNotFound
-from aisbench_core.messages import Message
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import (
     Algorithm,
     DiagnosisTask,
@@ -33,7 +34,6 @@ from aisbench_core.model import (
     SubscribedAlgorithm,
     WaitingJob,
 )
-from aisbench_core.settings import Profile
 
 EVENTS = 100
 MOST_EVENT_PAGES = 100

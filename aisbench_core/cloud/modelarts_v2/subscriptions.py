@@ -5,10 +5,10 @@ The SDK has no method for them, and jobs take `version_id` as `item_version_id`.
 
 from collections.abc import Sequence
 
+from aisbench_core.base.errors import CloudNotFound
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.modelarts_client import Caller
 from aisbench_core.cloud.modelarts_v2.replies import Json
-from aisbench_core.errors import CloudNotFound
-from aisbench_core.messages import Message
 from aisbench_core.model import SubscribedAlgorithm
 
 MOST = 50

@@ -11,8 +11,8 @@ from obs.util import do_close
 from urllib3.util import wait_for_read
 
 from aisbench_core.cloud.addresses import is_loopback, proxy_for, split
-from aisbench_core.credentials import Credentials
-from aisbench_core.settings import Profile
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 
 CONNECT_SECONDS = 10.0
 RETRIES = 1  # after a broken connection or a 5xx; all our requests are idempotent

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from obs import CompleteMultipartUploadRequest, CompletePart
 
+from aisbench_core.base.errors import CloudError
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.obs.client import SharedClient
 from aisbench_core.cloud.ports import ObjectStat
-from aisbench_core.errors import CloudError
-from aisbench_core.messages import Message
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -12,17 +12,17 @@ from typing import Any
 
 from obs import DeleteObjectsRequest, Object, PutObjectHeader
 
+from aisbench_core.base.errors import CloudNotFound, CloudRejected, ConfigError
+from aisbench_core.base.messages import Message
+from aisbench_core.base.private_files import abandoned, draft_of
 from aisbench_core.cloud.obs import multipart
 from aisbench_core.cloud.obs.client import open_client
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.cloud.refusals import Refusals
 from aisbench_core.cloud.server_clock import ServerClock, machine_clock
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
-from aisbench_core.messages import Message
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import Clock, DirectoryEntry, DirectoryPage
-from aisbench_core.private_files import abandoned, draft_of
-from aisbench_core.settings import Profile
 
 PAGE = 1000
 SMALL = 1024 * 1024  # bytes; up to this size, files are sent from memory, which is faster

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.modelarts_client import Caller
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import ConfigError
-from aisbench_core.messages import Message
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import ImageVersion, Organisation, Repository
-from aisbench_core.settings import Profile
 
 Json = Mapping[str, Any]
 Value = TypeVar("Value")

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from aisbench_core.messages import from_json, message_of, to_json
-from aisbench_core.running.ledger import Beat, Ledger, as_text, as_time
-from aisbench_core.running.stores.connection import ProfileShare, Row
-from aisbench_core.running.stores.rows import replace_row
+from aisbench_core.base.messages import from_json, message_of, to_json
+from aisbench_core.store.ledger.database.connection import ProfileShare, Row
+from aisbench_core.store.ledger.database.rows import replace_row
+from aisbench_core.store.ledger.ledger import Beat, Ledger, as_text, as_time
 
 RETENTION = timedelta(minutes=1)
 """Beats of followers that have ended are forgotten after this."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from aisbench_core.errors import (
+from aisbench_core.base.errors import (
     AisbenchError,
     AuthFailed,
     CloudError,
@@ -20,13 +20,13 @@ from aisbench_core.errors import (
     WarehouseError,
     full_disks_named,
 )
-from aisbench_core.messages import Message, joined, message_of
+from aisbench_core.base.messages import Message, joined, message_of
 from aisbench_core.model import Api, Event, JobStatus, Level, Run, RunState
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.following.tasks import Tasks
-from aisbench_core.running.publishing.following import FollowedFolders
 from aisbench_core.running.steps import Steps, failed
-from aisbench_core.running.stores.clock import skew_message
+from aisbench_core.store.ledger.database.clock import skew_message
+from aisbench_core.store.run_folders.following import FollowedFolders
 
 LOG = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
-from aisbench_core.errors import DiskError
+from aisbench_core.base.errors import DiskError
 
 LOG = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from aisbench_core.base.errors import AisbenchError
 from aisbench_core.cloud.ports import Cloud
-from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Algorithm, Clock, ResolvedContent, canonical_json, image_name
 from aisbench_core.running.resolving.images import resolve_image
 from aisbench_core.running.resolving.inputs import resolve_input

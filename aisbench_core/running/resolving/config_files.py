@@ -5,10 +5,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 
+from aisbench_core.base.errors import CloudError, ResultError
+from aisbench_core.base.formats import size
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.ports import ObjectStore
-from aisbench_core.errors import CloudError, ResultError
-from aisbench_core.formats import size
-from aisbench_core.messages import Message
 from aisbench_core.model import Channel, ResolvedContent, RunSpec, is_in_code, names_config_file, path_in_code
 from aisbench_core.running.resolving.inputs import list_line
 

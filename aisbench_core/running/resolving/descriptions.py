@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from aisbench_core.formats import size
-from aisbench_core.messages import Message, plural
+from aisbench_core.base.formats import size
+from aisbench_core.base.messages import Message, plural
 from aisbench_core.model import Level, Resolved, ResolvedContent
 
 _DIGITS = 12

@@ -3,11 +3,11 @@
 import re
 from urllib.parse import urlsplit
 
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.ports import ImageRegistry
-from aisbench_core.errors import AisbenchError
-from aisbench_core.messages import Message
+from aisbench_core.config.settings import Profile
 from aisbench_core.model import ImageName, ResolvedContent, image_name
-from aisbench_core.settings import Profile
 
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 

@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 
+from aisbench_core.base.errors import CloudError, ResultError
+from aisbench_core.base.messages import Message
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore
-from aisbench_core.errors import CloudError, ResultError
-from aisbench_core.messages import Message
 from aisbench_core.model import Clock, ResolvedContent
 
 MAX_OBJECTS = 2_000_000

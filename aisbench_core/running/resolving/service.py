@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from aisbench_core.base.messages import Message
+from aisbench_core.base.private_files import write_whole
 from aisbench_core.cloud.ports import Cloud
-from aisbench_core.messages import Message
 from aisbench_core.model import NOTHING_RESOLVED, Clock, Level, Resolved, ResolvedContent, Run, RunSpec
-from aisbench_core.private_files import write_whole
-from aisbench_core.running import run_paths
 from aisbench_core.running.resolving.algorithms import resolve_algorithm
 from aisbench_core.running.resolving.config_files import resolve_files
 from aisbench_core.running.resolving.descriptions import describe_resolved
 from aisbench_core.running.resolving.images import resolve_image
 from aisbench_core.running.resolving.inputs import list_pages, resolve_input
-from aisbench_core.running.resolving.stored import dump_resolved
 from aisbench_core.running.run_files import read_facts
-from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.store.run_folders import run_paths
+from aisbench_core.store.run_folders.resolved import dump_resolved
+from aisbench_core.store.run_folders.run_paths import RunFolder
 
 Sealing = Callable[[str, bytes | None], AbstractContextManager[None]]
 """A context in which this content of a run's file is written, or the file removed."""

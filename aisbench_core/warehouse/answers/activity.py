@@ -12,11 +12,11 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import BEGAN, COUNTED, KNOWN, NODE_HOURS
-from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, statistics_of
-from aisbench_core.warehouse.answers.histories import Trend
-from aisbench_core.warehouse.spending.costs import costs_where
-from aisbench_core.warehouse.store.times import aware, utc
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.measures.costs import costs_where
+from aisbench_core.warehouse.queries.filters import CHOSEN, parameters, statistics_of
+from aisbench_core.warehouse.tables.times import aware, utc
+from aisbench_core.warehouse.values.histories import Trend
+from aisbench_core.warehouse.values.runs import BoardQuery
 
 # Of each period, the latest; who wants more sorts the leaderboard.
 MAX_RECORDS = 20

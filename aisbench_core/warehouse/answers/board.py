@@ -7,17 +7,17 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.domain.statistics.student import T95, T95_BEYOND
+from aisbench_core.domain.statistics.summary import MAX_EXPONENT
 from aisbench_core.model import Mode, Origin
 from aisbench_core.model.columns import CURRENCY, GROUP_KEYS, KNOWN, UNIT, medians
 from aisbench_core.model.columns.statistics import STATISTICS
-from aisbench_core.statistics.student import T95, T95_BEYOND
-from aisbench_core.statistics.summary import MAX_EXPONENT
-from aisbench_core.warehouse.answers.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
-from aisbench_core.warehouse.answers.filters import order, parameters, statistics_of
-from aisbench_core.warehouse.answers.group_statistics import homes_of, with_early_failures
-from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
-from aisbench_core.warehouse.store.times import aware
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.measures.sorts import BOARD_SORTS
+from aisbench_core.warehouse.queries.filters import order, parameters, statistics_of
+from aisbench_core.warehouse.queries.group_statistics import homes_of, with_early_failures
+from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.values.boards import ASPECTS, BenchmarkBoard, BenchmarkPage, BoardPage, BoardRow
+from aisbench_core.warehouse.values.runs import BoardQuery
 
 
 def t95(count: str) -> str:

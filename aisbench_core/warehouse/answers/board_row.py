@@ -8,12 +8,12 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import GROUP_KEYS, NODE_HOURS
 from aisbench_core.warehouse.answers.board import leaderboard
-from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.answers.group_statistics import group_id, groups_of_row
+from aisbench_core.warehouse.measures.costs import costs_where
+from aisbench_core.warehouse.queries.group_statistics import group_id, groups_of_row
 from aisbench_core.warehouse.records.runs import by_ids
-from aisbench_core.warehouse.spending.costs import costs_where
-from aisbench_core.warehouse.store.times import aware
-from aisbench_core.warehouse.values import BoardQuery, RunRow
+from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 
 # Rows of one benchmark that are ranked, and the newest runs of the row that are listed.
 MAX_ROWS, MAX_RUNS = 10_000, 100

@@ -6,12 +6,16 @@ from pathlib import PurePath
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import Problem, RunNotFound, SpecError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import Problem, RunNotFound, SpecError
+from aisbench_core.base.messages import Message
 from aisbench_core.model import Mode, Origin, columns, resolved_of
 from aisbench_core.model.columns import Compared, compared
 from aisbench_core.model.spec_fields import PLAIN_FIELDS, compared_fields, default_of
-from aisbench_core.warehouse.answers.compared import (
+from aisbench_core.warehouse.answers.peers import medians, peers
+from aisbench_core.warehouse.answers.servers import servers
+from aisbench_core.warehouse.measures.fingerprint import reads_one_source, resolved_fields, resolved_speed
+from aisbench_core.warehouse.records.runs import StoredSpec, by_ids, rank_results, specs_of
+from aisbench_core.warehouse.values.compared import (
     Comparability,
     ComparedBy,
     Comparison,
@@ -20,11 +24,7 @@ from aisbench_core.warehouse.answers.compared import (
     MetricValue,
     RunComparability,
 )
-from aisbench_core.warehouse.answers.peers import medians, peers
-from aisbench_core.warehouse.answers.servers import servers
-from aisbench_core.warehouse.records.fingerprint import reads_one_source, resolved_fields, resolved_speed
-from aisbench_core.warehouse.records.runs import StoredSpec, by_ids, rank_results, specs_of
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values.runs import RunRow
 
 MIN_RUNS, MAX_RUNS = 2, 8
 

@@ -8,10 +8,10 @@ from itertools import chain
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode
-from aisbench_core.warehouse.answers.boards import named
-from aisbench_core.warehouse.answers.group_statistics import current
-from aisbench_core.warehouse.records.fingerprint import resolved_fields, resolved_speed
-from aisbench_core.warehouse.store.protocol import Store
+from aisbench_core.warehouse.measures.fingerprint import resolved_fields, resolved_speed
+from aisbench_core.warehouse.queries.group_statistics import current
+from aisbench_core.warehouse.tables.store import Store
+from aisbench_core.warehouse.values.boards import named
 
 _OF_RUN = "runs.spec, runs.speed_parameters, runs.resolved"
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS
-from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.answers.compared import MAX_DOTS, RunDot
-from aisbench_core.warehouse.answers.filters import TEXT_AND_TAGS, text_parameters
-from aisbench_core.warehouse.answers.group_statistics import AT, OF_GROUPS, group_id
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.queries.filters import TEXT_AND_TAGS, text_parameters
+from aisbench_core.warehouse.queries.group_statistics import AT, OF_GROUPS, group_id
+from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.compared import MAX_DOTS, RunDot
+from aisbench_core.warehouse.values.runs import BoardQuery
 
 
 def of_rows(

@@ -5,9 +5,9 @@ from dataclasses import replace
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.version_order import in_version_order
-from aisbench_core.warehouse.answers.filters import KIND, kind_parameters
-from aisbench_core.warehouse.answers.group_statistics import current
-from aisbench_core.warehouse.values import Facets, RegionFacts
+from aisbench_core.warehouse.queries.filters import KIND, kind_parameters
+from aisbench_core.warehouse.queries.group_statistics import current
+from aisbench_core.warehouse.values.runs import Facets, RegionFacts
 
 _REGIONS = "select region, rehearsal, sum(recorded)::BIGINT from {statistics} group by all order by rehearsal, region"
 

@@ -8,16 +8,29 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import RunNotFound
-from aisbench_core.messages import Hint, Message
+from aisbench_core.base.errors import RunNotFound
+from aisbench_core.base.messages import Hint, Message
 from aisbench_core.model import Mode, Origin
 from aisbench_core.model.columns import MISSED
-from aisbench_core.warehouse.answers import baselines
-from aisbench_core.warehouse.answers.boards import mixed_or_unknown
-from aisbench_core.warehouse.answers.changes import boundaries, metric_histories
-from aisbench_core.warehouse.answers.filters import KIND, Parameters, order, parameters, statistics_of
-from aisbench_core.warehouse.answers.group_statistics import AT, REASON, current
-from aisbench_core.warehouse.answers.histories import (
+from aisbench_core.warehouse.measures.changes import boundaries, metric_histories
+from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
+from aisbench_core.warehouse.measures.regression import (
+    SEVERITY,
+    TRACKED,
+    field_of,
+    regression_verdict,
+    with_outcomes,
+    worst,
+)
+from aisbench_core.warehouse.measures.sorts import HISTORY_SORTS
+from aisbench_core.warehouse.queries.filters import KIND, Parameters, order, parameters, statistics_of
+from aisbench_core.warehouse.queries.group_statistics import AT, REASON, current
+from aisbench_core.warehouse.queries.search import rows_at
+from aisbench_core.warehouse.records import baselines
+from aisbench_core.warehouse.tables.schema import among
+from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.values.boards import mixed_or_unknown
+from aisbench_core.warehouse.values.histories import (
     NO_TIME,
     OTHER_ACCELERATOR,
     OTHER_DATA,
@@ -35,20 +48,7 @@ from aisbench_core.warehouse.answers.histories import (
     TrendVerdict,
     VersionField,
 )
-from aisbench_core.warehouse.answers.regression import (
-    SEVERITY,
-    TRACKED,
-    field_of,
-    regression_verdict,
-    with_outcomes,
-    worst,
-)
-from aisbench_core.warehouse.answers.search import rows_at
-from aisbench_core.warehouse.answers.sorts import HISTORY_SORTS
-from aisbench_core.warehouse.records.fingerprint import first_fingerprint_of
-from aisbench_core.warehouse.store.schema import among
-from aisbench_core.warehouse.store.times import aware
-from aisbench_core.warehouse.values import BoardQuery, Validity
+from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 
 TrendState = tuple[Any, ...]
 TrendVerdicts = dict[Trend, tuple[TrendState, TrendVerdict]]

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.domain.statistics.difference import difference
+from aisbench_core.domain.statistics.summary import summary
 from aisbench_core.model import Resolved, Run, WorkloadFacts
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS, MISSED, Compared, compared
-from aisbench_core.statistics.difference import difference
-from aisbench_core.statistics.summary import summary
-from aisbench_core.warehouse.answers.compared import MAX_DOTS, Comparability, Peers, RunComparability, RunDot, Usual
-from aisbench_core.warehouse.answers.group_statistics import MIDDLE, OF_GROUPS, group_id
-from aisbench_core.warehouse.records.fingerprint import compute_fingerprint
-from aisbench_core.warehouse.store.times import utc
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.measures.fingerprint import compute_fingerprint
+from aisbench_core.warehouse.queries.group_statistics import MIDDLE, OF_GROUPS, group_id
+from aisbench_core.warehouse.tables.times import utc
+from aisbench_core.warehouse.values.compared import MAX_DOTS, Comparability, Peers, RunComparability, RunDot, Usual
+from aisbench_core.warehouse.values.runs import RunRow
 
 # The newest runs of a group that are read.
 MAX_PEERS = 500

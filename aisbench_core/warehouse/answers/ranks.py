@@ -8,10 +8,10 @@ from statistics import median, quantiles
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.liveness.slow_cards import CardRate
-from aisbench_core.warehouse.answers.compared import RankCell, RankMap, RankSpread, Straggler
-from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
-from aisbench_core.warehouse.store.times import aware, utc
+from aisbench_core.domain.liveness.slow_cards import CardRate
+from aisbench_core.warehouse.measures.throughput import STRAGGLER_SHARE
+from aisbench_core.warehouse.tables.times import aware, utc
+from aisbench_core.warehouse.values.compared import RankCell, RankMap, RankSpread, Straggler
 
 # Cells of a map: with more cards nodes become cells, and with more nodes neighbours share one.
 MAX_CELLS = 1_500

@@ -7,16 +7,19 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import RunNotFound
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import RunNotFound
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.statistics.amdahl import SizeRuns, amdahl
+from aisbench_core.domain.statistics.summary import mean_interval
 from aisbench_core.model import Origin
 from aisbench_core.model.columns import COUNTED, GROUP_KEYS, KNOWN, MISSED
-from aisbench_core.statistics.amdahl import SizeRuns, amdahl
-from aisbench_core.statistics.summary import mean_interval
-from aisbench_core.warehouse.answers.compared import MAX_DOTS, RunDot
-from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
-from aisbench_core.warehouse.answers.filters import Parameters, parameters, statistics_of
-from aisbench_core.warehouse.answers.scalings import (
+from aisbench_core.warehouse.queries.filters import Parameters, parameters, statistics_of
+from aisbench_core.warehouse.records.runs import by_ids
+from aisbench_core.warehouse.tables.times import aware
+from aisbench_core.warehouse.values.compared import MAX_DOTS, RunDot
+from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
+from aisbench_core.warehouse.values.scalings import (
     ConfigurationPage,
     ConfigurationRow,
     ExcludedRuns,
@@ -24,9 +27,6 @@ from aisbench_core.warehouse.answers.scalings import (
     ScalingPoint,
     ScalingQuery,
 )
-from aisbench_core.warehouse.records.runs import by_ids
-from aisbench_core.warehouse.store.times import aware
-from aisbench_core.warehouse.values import BoardQuery, RunRow
 
 # What is equal along one curve: everything but the node count.
 LINE = ", ".join(name for name in GROUP_KEYS if name != "node_count")

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.domain.statistics.summary import summary
 from aisbench_core.model import ServerResult
-from aisbench_core.statistics.summary import summary
-from aisbench_core.warehouse.answers.compared import Servers, ServerSpread
+from aisbench_core.warehouse.values.compared import Servers, ServerSpread
 
 
 def servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Servers]:

@@ -9,7 +9,7 @@ from typing import IO
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.formats import FULL_WIDTH, GUARDED
+from aisbench_core.base.formats import FULL_WIDTH, GUARDED
 from aisbench_core.model.columns import Kind, Wording
 from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import Parameters, text_batches

@@ -6,14 +6,14 @@ from typing import IO
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, validity_parameters
 from aisbench_core.warehouse.exporting import csv_file, json_file
 from aisbench_core.warehouse.exporting.parts import MAX_RUNS, Parameters, parts
 from aisbench_core.warehouse.exporting.provenance import provenance
 from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
 from aisbench_core.warehouse.exporting.series import SERIES, ruleset_parameters
-from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable, OnRows, ignore_rows
+from aisbench_core.warehouse.queries.filters import CHOSEN, parameters, validity_parameters
 from aisbench_core.warehouse.validity.evaluation import Evaluator
+from aisbench_core.warehouse.values.exports import Export, ExportFormat, ExportTable, OnRows, ignore_rows
 
 SHEETS = {ExportTable.RUNS: RUNS, ExportTable.SERIES: SERIES}
 

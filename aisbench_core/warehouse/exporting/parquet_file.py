@@ -10,7 +10,7 @@ from pyarrow import ipc, parquet
 from aisbench_core.model.columns import Kind
 from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import Parameters
-from aisbench_core.warehouse.exports import ExportFormat
+from aisbench_core.warehouse.values.exports import ExportFormat
 
 BATCH = 10_000
 _TYPES = {

@@ -16,7 +16,7 @@ from aisbench_core.warehouse.exporting.series import ruleset_parameters, series_
 from aisbench_core.warehouse.records.runs import rank_results
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator, stored_checks
-from aisbench_core.warehouse.values import Check, SeriesEvaluation
+from aisbench_core.warehouse.values.runs import Check, SeriesEvaluation
 
 Cells = Mapping[str, Any]
 """A row of an export by its columns' names; None is what was not measured."""

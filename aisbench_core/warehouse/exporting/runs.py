@@ -7,10 +7,10 @@ from itertools import groupby
 
 from aisbench_core.model import columns
 from aisbench_core.model.columns import SCHEMA, SPEC_PATHS, TESTER_PATHS, Exported, Kind
-from aisbench_core.warehouse.answers.filters import CHOSEN, OF_VALIDITY
 from aisbench_core.warehouse.answers.scaling import BASES, LINE
 from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import WITHIN
+from aisbench_core.warehouse.queries.filters import CHOSEN, OF_VALIDITY
 
 # How exports write units that views spell out.
 _UNITS = {columns.FRACTION: "1", columns.COUNT: ""}

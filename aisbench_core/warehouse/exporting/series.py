@@ -11,8 +11,6 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model.columns import GROUP_KEYS, medians
 from aisbench_core.model.columns.statistics import OLYMPIC_RUNS, STATISTICS
 from aisbench_core.warehouse.answers.board import grouped
-from aisbench_core.warehouse.answers.filters import CHOSEN
-from aisbench_core.warehouse.answers.group_statistics import statistics
 from aisbench_core.warehouse.answers.scaling import BASES, LINE
 from aisbench_core.warehouse.exporting.columns import (
     CELLS,
@@ -27,9 +25,11 @@ from aisbench_core.warehouse.exporting.columns import (
     word,
 )
 from aisbench_core.warehouse.exporting.provenance import basis_column
+from aisbench_core.warehouse.queries.filters import CHOSEN
+from aisbench_core.warehouse.queries.group_statistics import statistics
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator
-from aisbench_core.warehouse.values import CheckLevel, SeriesEvaluation
+from aisbench_core.warehouse.values.runs import CheckLevel, SeriesEvaluation
 
 SCHEMA = "aisbench-compliance-series/1"
 

@@ -10,12 +10,12 @@ from duckdb import DuckDBPyConnection
 from xlsxwriter import Workbook
 from xlsxwriter.exceptions import FileCreateError
 
-from aisbench_core.errors import Problem, SpecError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import Problem, SpecError
+from aisbench_core.base.messages import Message
 from aisbench_core.model.columns import Kind
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.parts import Parameters
-from aisbench_core.warehouse.exports import OnRows
+from aisbench_core.warehouse.values.exports import OnRows
 
 BATCH = 1000
 # Rows of a sheet, without its header.

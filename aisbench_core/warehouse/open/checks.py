@@ -12,11 +12,11 @@ from typing import Any
 
 import duckdb
 
-from aisbench_core.errors import QueryError
-from aisbench_core.messages import Message, joined
-from aisbench_core.warehouse.open.views import VIEWS
+from aisbench_core.base.errors import QueryError
+from aisbench_core.base.messages import Message, joined
+from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.store.engine import NAME
-from aisbench_core.warehouse.store.schema import TABLES
+from aisbench_core.warehouse.tables.schema import TABLES
 
 # As docs/open.md and docs/warehouse.md describe them.
 RELATIONS = frozenset(

@@ -15,12 +15,12 @@ from typing import IO, Any
 
 import pandas as pd  # noqa: F401  # DuckDB imports it for the first value of a query, for half a second
 
-from aisbench_core.errors import AisbenchError
+from aisbench_core.base.errors import AisbenchError
 from aisbench_core.warehouse.open.memory import memory_limited
 from aisbench_core.warehouse.open.process import DONE, PID, data_of
 from aisbench_core.warehouse.open.queries import Query, executed, read_arrow
+from aisbench_core.warehouse.open.reading import CopyReader, FileReader, LakeReader, Reader
 from aisbench_core.warehouse.open.tables import BATCH_ROWS, iter_stream
-from aisbench_core.warehouse.store.reading import CopyReader, FileReader, LakeReader, Reader
 from aisbench_core.warehouse.store.team import Access, Bucket, TeamLocation
 
 # How much longer than its time limit a query may take: then it was interrupted, and does not listen.

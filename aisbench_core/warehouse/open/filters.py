@@ -5,12 +5,12 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
-from aisbench_core.errors import Problem, SpecError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import Problem, SpecError
+from aisbench_core.base.messages import Message
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers import facets
 from aisbench_core.warehouse.open.queries import Cursor
-from aisbench_core.warehouse.values import BoardQuery, Validity
+from aisbench_core.warehouse.values.runs import BoardQuery, Validity
 
 # So many rows are all.
 ALL = 1_000_000_000

@@ -12,10 +12,10 @@ from typing import Any, Self
 import pandas as pd
 import pyarrow as pa
 
+from aisbench_core.warehouse.answers.views import VIEWS
 from aisbench_core.warehouse.open.filters import of_rows, stated
 from aisbench_core.warehouse.open.queries import SECONDS, Query
 from aisbench_core.warehouse.open.tables import Batches, WarehouseTables, about
-from aisbench_core.warehouse.open.views import VIEWS
 
 _KINDS = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
 _UNITS = {column.name: column.unit for view in reversed(VIEWS) for column in view.columns if column.unit}

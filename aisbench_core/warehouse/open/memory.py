@@ -5,8 +5,8 @@ import resource
 from collections.abc import Iterator
 from pathlib import Path
 
-from aisbench_core.errors import QueryError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import QueryError
+from aisbench_core.base.messages import Message
 
 # Beyond what the process has: the engine's own limit (reading.MEMORY), and what an answer is converted to.
 MEMORY_BYTES = 3 * 1024**3

@@ -22,11 +22,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from aisbench_core.errors import AisbenchError, ConfigError, DiskError, QueryError, WarehouseBusy, WarehouseError
-from aisbench_core.messages import Message, from_data, to_data, verbatim
+from aisbench_core.base.errors import AisbenchError, ConfigError, DiskError, QueryError, WarehouseBusy, WarehouseError
+from aisbench_core.base.messages import Message, from_data, to_data, verbatim
 from aisbench_core.warehouse.open.memory import too_large
 from aisbench_core.warehouse.open.queries import Query, too_slow
-from aisbench_core.warehouse.store.reading import FileReader, Reader
+from aisbench_core.warehouse.open.reading import FileReader, Reader
 
 PART_BYTES = 1024 * 1024
 # Of what it says at its end, and of that what is logged of a bug.

@@ -17,11 +17,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 import duckdb
 
-from aisbench_core.errors import QueryError, WarehouseError
-from aisbench_core.formats import csv_cell
-from aisbench_core.messages import Hint, Message
+from aisbench_core.base.errors import QueryError, WarehouseError
+from aisbench_core.base.formats import csv_cell
+from aisbench_core.base.messages import Hint, Message
 from aisbench_core.warehouse.open.checks import ONLY_WAREHOUSE, TABLES_HINT, check, position_of
-from aisbench_core.warehouse.store.reading import MEMORY, CopyReader, Reader
+from aisbench_core.warehouse.open.reading import MEMORY, CopyReader, Reader
 
 if TYPE_CHECKING:
     from pyarrow import Array, RecordBatchReader

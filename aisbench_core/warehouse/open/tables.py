@@ -1,6 +1,6 @@
 """What `open_warehouse()` reads, as Arrow: batches of rows, whose schema says which region they are about.
 
-A reader of this machine answers here; a server answers with the same batches (aisbench_core/api/tables.py).
+A reader of this machine answers here; a server answers with the same batches (aisbench_core/interfaces/api/tables.py).
 """
 
 import json
@@ -14,19 +14,19 @@ from typing import Any, Protocol
 import pyarrow as pa
 from pyarrow import ipc
 
-from aisbench_core.errors import RunNotFound
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import RunNotFound
+from aisbench_core.base.messages import Message
 from aisbench_core.warehouse.answers import board, facets, history, scaling
-from aisbench_core.warehouse.answers.filters import CHOSEN, OF_VALIDITY, parameters, validity_parameters
-from aisbench_core.warehouse.answers.histories import Trend
-from aisbench_core.warehouse.answers.regression import TRACKED
-from aisbench_core.warehouse.answers.search import sorted_by
+from aisbench_core.warehouse.answers.views import GROUPS, VIEWS
+from aisbench_core.warehouse.measures.regression import TRACKED
 from aisbench_core.warehouse.open.filters import ALL, Filters, query_of
 from aisbench_core.warehouse.open.queries import Cursor, Query, executed, read_arrow, read_within
-from aisbench_core.warehouse.open.views import GROUPS, VIEWS
+from aisbench_core.warehouse.open.reading import Reader
+from aisbench_core.warehouse.queries.filters import CHOSEN, OF_VALIDITY, parameters, validity_parameters
+from aisbench_core.warehouse.queries.search import sorted_by
 from aisbench_core.warehouse.records import runs
-from aisbench_core.warehouse.store.reading import Reader
-from aisbench_core.warehouse.values import BoardQuery, RunRow, Validity
+from aisbench_core.warehouse.values.histories import Trend
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow, Validity
 
 BATCH_ROWS = 8192
 ABOUT = b"aisbench"

@@ -7,14 +7,14 @@ from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import StaleRun
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import StaleRun
+from aisbench_core.base.messages import Message
 from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, canonical_json, whole_note
 from aisbench_core.model.annotation import NO_ANNOTATIONS
 from aisbench_core.warehouse.records.rows import annotation_rows
-from aisbench_core.warehouse.store.protocol import Store
-from aisbench_core.warehouse.store.schema import among, insert
-from aisbench_core.warehouse.store.times import aware
+from aisbench_core.warehouse.tables.schema import among, insert
+from aisbench_core.warehouse.tables.store import Store
+from aisbench_core.warehouse.tables.times import aware
 
 
 class StoredAnnotations:

@@ -11,8 +11,8 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.answers.group_statistics import GROUP_ID
-from aisbench_core.warehouse.store.times import utc
+from aisbench_core.warehouse.queries.group_statistics import GROUP_ID
+from aisbench_core.warehouse.tables.times import utc
 
 # The end of such a run's source.
 LAUNCHED_REMOTELY = " (launched there)"

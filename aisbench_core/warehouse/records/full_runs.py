@@ -9,8 +9,8 @@ from typing import Any
 from duckdb import DuckDBPyConnection as Cursor
 
 from aisbench_core.model.columns import COUNTED, TIMES_OF_KEYS
-from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.queries.filters import CHOSEN, parameters
+from aisbench_core.warehouse.values.runs import BoardQuery
 
 # Runs that are in memory at a time.
 CHUNK = 200

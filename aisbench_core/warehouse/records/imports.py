@@ -7,18 +7,18 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import RunNotFound
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import RunNotFound
+from aisbench_core.base.messages import Message
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse.answers import baselines
-from aisbench_core.warehouse.answers.group_statistics import settle
-from aisbench_core.warehouse.records.imported import ID, Import
+from aisbench_core.warehouse.queries.group_statistics import settle
+from aisbench_core.warehouse.records import baselines
 from aisbench_core.warehouse.records.record import delete, record_new
 from aisbench_core.warehouse.records.rows import rows_of
-from aisbench_core.warehouse.store.protocol import Store
-from aisbench_core.warehouse.store.schema import RESULTS
-from aisbench_core.warehouse.store.times import aware, utc
+from aisbench_core.warehouse.tables.schema import RESULTS
+from aisbench_core.warehouse.tables.store import Store
+from aisbench_core.warehouse.tables.times import aware, utc
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator
+from aisbench_core.warehouse.values.imported import ID, Import
 
 _LISTED = f"""
     select imported_at, count(*), min(source), max(source), list_sort(list_distinct(list(region))),

@@ -7,12 +7,12 @@ from itertools import islice
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord, columns
-from aisbench_core.warehouse.answers.group_statistics import mark_due, mark_due_by_id, settle
+from aisbench_core.warehouse.queries.group_statistics import mark_due, mark_due_by_id, settle
 from aisbench_core.warehouse.records.annotations import with_stored
 from aisbench_core.warehouse.records.rows import Rows, rows_of
 from aisbench_core.warehouse.records.runs import recorded
-from aisbench_core.warehouse.store.protocol import Store
-from aisbench_core.warehouse.store.schema import RUNS, TABLES, among, insert
+from aisbench_core.warehouse.tables.schema import RUNS, TABLES, among, insert
+from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
 # Runs per transaction of a rebuild: large enough for speed, small enough that others get their turn.

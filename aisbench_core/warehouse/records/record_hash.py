@@ -13,9 +13,9 @@ from typing import Any
 from aisbench_core.model import TESTER_FIELDS, Annotations, Origin, RunSpec
 from aisbench_core.model.columns import RUNS, stored_in
 from aisbench_core.model.system import known_from_job
+from aisbench_core.warehouse.measures.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.records.annotations import imported_note
 from aisbench_core.warehouse.records.claims import as_recorded
-from aisbench_core.warehouse.records.fingerprint import first_fingerprint_of
 from aisbench_core.warehouse.records.rows import hashed, sha256_of
 from aisbench_core.warehouse.validity.evaluation import Evaluation
 

@@ -6,7 +6,7 @@ from typing import cast
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse.answers.group_statistics import (
+from aisbench_core.warehouse.queries.group_statistics import (
     add_groups,
     is_too_many,
     is_turn,
@@ -15,8 +15,8 @@ from aisbench_core.warehouse.answers.group_statistics import (
 )
 from aisbench_core.warehouse.records.record import replace
 from aisbench_core.warehouse.records.rows import Rows, rows_of
-from aisbench_core.warehouse.store.protocol import Store
-from aisbench_core.warehouse.store.schema import RUNS, TABLES, insert, parsed
+from aisbench_core.warehouse.tables.schema import RUNS, TABLES, insert, parsed
+from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
 _RECORDED = "select 1 from runs where run_id = ?"

@@ -12,7 +12,7 @@ from itertools import chain
 from statistics import fmean, median
 from typing import Any
 
-from aisbench_core.messages import Message, list_to_json, to_json
+from aisbench_core.base.messages import Message, list_to_json, to_json
 from aisbench_core.model import (
     SYSTEM_FIELDS,
     TESTER_FIELDS,
@@ -34,17 +34,17 @@ from aisbench_core.model import (
     whole_note,
 )
 from aisbench_core.model.columns import LATER_KEYS, LATER_OF_RUN, LONGEST_S, Kind, stored_in
-from aisbench_core.warehouse.answers.group_statistics import group_id
-from aisbench_core.warehouse.records.fingerprint import (
+from aisbench_core.warehouse.measures.fingerprint import (
     UNKNOWN_SPEC,
     fingerprint_of,
     first_fingerprint_of,
     image_of,
     not_known,
 )
-from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE, Throughput, count_cards, throughput
-from aisbench_core.warehouse.store.schema import RESULTS, RUNS
-from aisbench_core.warehouse.store.times import utc
+from aisbench_core.warehouse.measures.throughput import STRAGGLER_SHARE, Throughput, count_cards, throughput
+from aisbench_core.warehouse.queries.group_statistics import group_id
+from aisbench_core.warehouse.tables.schema import RESULTS, RUNS
+from aisbench_core.warehouse.tables.times import utc
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 
 # The cloud's name for the utilisation of a card, in percent.

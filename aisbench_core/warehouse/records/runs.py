@@ -8,13 +8,13 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.messages import from_json
+from aisbench_core.base.messages import from_json
 from aisbench_core.model import Mode, Origin, RankResult, RunState
 from aisbench_core.model.columns import Kind, by_field
-from aisbench_core.warehouse.answers.search import rows_at, search
-from aisbench_core.warehouse.store.times import aware
+from aisbench_core.warehouse.queries.search import rows_at, search
+from aisbench_core.warehouse.tables.times import aware
 from aisbench_core.warehouse.validity.evaluation import stored_checks
-from aisbench_core.warehouse.values import BoardQuery, RunPage, RunRow, Validity
+from aisbench_core.warehouse.values.runs import BoardQuery, RunPage, RunRow, Validity
 
 _FIELDS = {field.name: by_field()[field.name].value for field in fields(RunRow)}
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.access import permitted_for
-from aisbench_core.changes import log_change, note_values
-from aisbench_core.errors import Problem, SpecError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import Problem, SpecError
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.access import permitted_for
+from aisbench_core.domain.access.changes import log_change, note_values
 from aisbench_core.model import Actor, canonical_json
-from aisbench_core.warehouse.records.saved import Address, SavedView, view_error
-from aisbench_core.warehouse.store.protocol import Store
-from aisbench_core.warehouse.store.times import aware, utc
+from aisbench_core.warehouse.tables.store import Store
+from aisbench_core.warehouse.tables.times import aware, utc
+from aisbench_core.warehouse.values.saved import Address, SavedView, view_error
 
 
 def _saved_by(self: "SavedViews", page: str, name: str, **_: object) -> str | None:

@@ -7,9 +7,9 @@ from duckdb import DuckDBPyConnection
 from pydantic import TypeAdapter
 
 from aisbench_core.model import Series, SeriesPlan, SeriesRow
-from aisbench_core.warehouse.store.protocol import Store
-from aisbench_core.warehouse.store.schema import among
-from aisbench_core.warehouse.store.times import aware, utc
+from aisbench_core.warehouse.tables.schema import among
+from aisbench_core.warehouse.tables.store import Store
+from aisbench_core.warehouse.tables.times import aware, utc
 
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 _COLUMNS = "series_id, plan, cells, profile, created_at, created_by"

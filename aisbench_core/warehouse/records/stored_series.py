@@ -8,11 +8,11 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Series
 from aisbench_core.warehouse.records import series_plans
-from aisbench_core.warehouse.store.protocol import Store
-from aisbench_core.warehouse.store.schema import among
+from aisbench_core.warehouse.tables.schema import among
+from aisbench_core.warehouse.tables.store import Store
 from aisbench_core.warehouse.validity import series_checks
 from aisbench_core.warehouse.validity.evaluation import Evaluator
-from aisbench_core.warehouse.values import BoardQuery, SeriesEvaluation
+from aisbench_core.warehouse.values.runs import BoardQuery, SeriesEvaluation
 
 
 class StoredSeries:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import duckdb
 
-from aisbench_core.errors import disk_error
-from aisbench_core.private_files import is_read_only
+from aisbench_core.base.errors import disk_error
+from aisbench_core.base.private_files import is_read_only
 from aisbench_core.warehouse.store.file_queue import try_in_turn
-from aisbench_core.warehouse.store.schema import sql_text
 from aisbench_core.warehouse.store.warehouse_file import check_log, refusal, revision_of
+from aisbench_core.warehouse.tables.schema import sql_text
 
 # How long to wait for other processes before WarehouseBusy.
 PATIENCE_S = 15.0

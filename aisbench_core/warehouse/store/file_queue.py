@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aisbench_core.errors import WarehouseBusy
-from aisbench_core.private_files import is_read_only, open_private
+from aisbench_core.base.errors import WarehouseBusy
+from aisbench_core.base.private_files import is_read_only, open_private
 
 RETRY_S = 0.005
 

@@ -17,16 +17,16 @@ from typing import TypeVar
 
 import duckdb
 
-from aisbench_core.errors import WarehouseBusy, WarehouseError
-from aisbench_core.messages import Message
-from aisbench_core.private_files import abandoned, draft_of, is_read_only, require_writable, sync
+from aisbench_core.base.errors import WarehouseBusy, WarehouseError
+from aisbench_core.base.messages import Message
+from aisbench_core.base.private_files import abandoned, draft_of, is_read_only, require_writable, sync
 from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, attached, copy_file, start
 from aisbench_core.warehouse.store.file_queue import RETRY_S, try_in_turn
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
-from aisbench_core.warehouse.store.protocol import Compacted, Size
-from aisbench_core.warehouse.store.schema import parsed
 from aisbench_core.warehouse.store.warehouse_file import BROKEN, busy, log_of, other_writers, refusal
+from aisbench_core.warehouse.tables.schema import parsed
+from aisbench_core.warehouse.tables.store import Compacted, Size
 
 T = TypeVar("T")
 

@@ -17,17 +17,17 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from aisbench_core.errors import ConfigError, WarehouseError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import ConfigError, WarehouseError
+from aisbench_core.base.messages import Message
 from aisbench_core.warehouse.store import lake_refusals
 from aisbench_core.warehouse.store.engine import CONFIG, NAME, Config, spill_folder
 from aisbench_core.warehouse.store.lake_refusals import UNUSABLE, abandon
 from aisbench_core.warehouse.store.migrations import is_outdated, migrate
-from aisbench_core.warehouse.store.protocol import Compacted, Size
-from aisbench_core.warehouse.store.schema import sql_text
 from aisbench_core.warehouse.store.shared_engine import SharedEngine, close_engine
 from aisbench_core.warehouse.store.team import Access, TeamLocation
 from aisbench_core.warehouse.store.warehouse_file import copy_tables, other_writers
+from aisbench_core.warehouse.tables.schema import sql_text
+from aisbench_core.warehouse.tables.store import Compacted, Size
 
 # OBS, PostgreSQL, and the lake that needs both; in the order in which they are loaded.
 EXTENSIONS = ("httpfs", "postgres_scanner", "ducklake")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import duckdb
 
-from aisbench_core.errors import WarehouseBusy, WarehouseError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import WarehouseBusy, WarehouseError
+from aisbench_core.base.messages import Message
 from aisbench_core.warehouse.store.team import TeamLocation
 
 # DuckDB declares the engine unusable after a fault of its own: when PostgreSQL dies in the middle of an answer, or

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import duckdb
 
-from aisbench_core.errors import WarehouseError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import WarehouseError
+from aisbench_core.base.messages import Message
 from aisbench_core.model.columns import COLUMNS, medians
-from aisbench_core.warehouse.answers.group_statistics import regroup
-from aisbench_core.warehouse.store.schema import ALL_TABLES
+from aisbench_core.warehouse.queries.group_statistics import regroup
+from aisbench_core.warehouse.tables.schema import ALL_TABLES
 
 # The schema of the first release; those before it are of development versions, which `aisbench upgrade` reads.
 RELEASED = 21

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from aisbench_core.errors import AisbenchError, WarehouseBusy
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import AisbenchError, WarehouseBusy
+from aisbench_core.base.messages import Message
 from aisbench_core.warehouse.store.lake_refusals import UNUSABLE
 
 # From one failure to the next attempt, twice as long each time: PostgreSQL in trouble is not to be stormed.

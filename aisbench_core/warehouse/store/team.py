@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from aisbench_core.errors import ConfigError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import ConfigError
+from aisbench_core.base.messages import Message
 
 # The prefix of a team warehouse's name; a PostgreSQL connection string follows.
 SCHEME = "ducklake:postgres:"

@@ -17,12 +17,12 @@ from pathlib import Path
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import WarehouseBusy, WarehouseError
-from aisbench_core.messages import Message
-from aisbench_core.private_files import draft_of, file_mode, make_private_folder, sync
+from aisbench_core.base.errors import WarehouseBusy, WarehouseError
+from aisbench_core.base.messages import Message
+from aisbench_core.base.private_files import draft_of, file_mode, make_private_folder, sync
 from aisbench_core.warehouse.store.migrations import LATEST, migrate
-from aisbench_core.warehouse.store.schema import sql_text
-from aisbench_core.warehouse.store.table_columns import stored_columns
+from aisbench_core.warehouse.tables.schema import sql_text
+from aisbench_core.warehouse.tables.table_columns import stored_columns
 
 # Bytes. With smaller blocks DuckDB compresses no numbers; its default of 256 KiB, for each of 90 columns, slows down
 # recording.

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.messages import Message
-from aisbench_core.rulesets.ruleset import Rulesets
+from aisbench_core.base.errors import ConfigError, SpecError
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.rulesets.ruleset import Rulesets
 
 # Rows of versions that stored no hash are left out.
 _DECIDING = """select ruleset_id, ruleset_sha256, count(*), min(run_id) from results

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from aisbench_core.messages import Message, from_data, to_data, verbatim
+from aisbench_core.base.messages import Message, from_data, to_data, verbatim
+from aisbench_core.domain.rulesets.ruleset import Consequence, Ruleset, ValidityRule
 from aisbench_core.model import Division, RunState, canonical_json
-from aisbench_core.rulesets.ruleset import Consequence, Ruleset, ValidityRule
-from aisbench_core.warehouse.records.facts import Facts, facts_of
+from aisbench_core.warehouse.validity.facts import Facts, facts_of
 from aisbench_core.warehouse.validity.run_checks import CHECKS, division_of, no_result
-from aisbench_core.warehouse.values import Check, CheckLevel, Validity
+from aisbench_core.warehouse.values.runs import Check, CheckLevel, Validity
 
 _Plan = Sequence[tuple[Any, ValidityRule, CheckLevel]]
 

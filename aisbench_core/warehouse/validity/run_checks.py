@@ -12,11 +12,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any, TypeAlias
 
-from aisbench_core.messages import Message, joined, verbatim
-from aisbench_core.model import Division
-from aisbench_core.model.columns import KEYS, LONGEST_S, PERIODS
-from aisbench_core.model.system import MOST_LETTERS
-from aisbench_core.rulesets.ruleset import (
+from aisbench_core.base.messages import Message, joined, verbatim
+from aisbench_core.domain.rulesets.ruleset import (
     Accuracy,
     Clock,
     Consequence,
@@ -29,9 +26,12 @@ from aisbench_core.rulesets.ruleset import (
     Tolerance,
     ValidityRule,
 )
-from aisbench_core.warehouse.records.facts import Card, Facts
-from aisbench_core.warehouse.records.throughput import AS_REPORTED, is_usable
-from aisbench_core.warehouse.values import Check, CheckLevel
+from aisbench_core.model import Division
+from aisbench_core.model.columns import KEYS, LONGEST_S, PERIODS
+from aisbench_core.model.system import MOST_LETTERS
+from aisbench_core.warehouse.measures.throughput import AS_REPORTED, is_usable
+from aisbench_core.warehouse.validity.facts import Card, Facts
+from aisbench_core.warehouse.values.runs import Check, CheckLevel
 
 SECOND = 1_000_000
 

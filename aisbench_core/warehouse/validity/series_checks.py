@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.messages import Message, joined
-from aisbench_core.model import Division
-from aisbench_core.rulesets.ruleset import (
+from aisbench_core.base.messages import Message, joined
+from aisbench_core.domain.rulesets.ruleset import (
     Accuracy,
     Consequence,
     Missed,
@@ -26,12 +25,13 @@ from aisbench_core.rulesets.ruleset import (
     SpreadRule,
     ValidityRule,
 )
-from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
-from aisbench_core.warehouse.answers.group_statistics import AT
-from aisbench_core.warehouse.records.throughput import variation
+from aisbench_core.model import Division
+from aisbench_core.warehouse.measures.throughput import variation
+from aisbench_core.warehouse.queries.filters import CHOSEN, parameters
+from aisbench_core.warehouse.queries.group_statistics import AT
 from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.validity.run_checks import NONE, listed, target_of
-from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, SeriesEvaluation
+from aisbench_core.warehouse.values.runs import BoardQuery, Check, CheckLevel, SeriesEvaluation
 
 # What the rows of a series differ in, as in its plan.
 _ROW = ("series_id", "node_count", "framework_version", "image", "speed_parameters")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
-from aisbench_core.warehouse.answers.group_statistics import mark_due_by_id, recount, settle
-from aisbench_core.warehouse.records.facts import Facts, stored_facts
-from aisbench_core.warehouse.store.protocol import Store
-from aisbench_core.warehouse.store.table_columns import replace_table
+from aisbench_core.warehouse.queries.filters import CHOSEN, parameters
+from aisbench_core.warehouse.queries.group_statistics import mark_due_by_id, recount, settle
+from aisbench_core.warehouse.tables.store import Store
+from aisbench_core.warehouse.tables.table_columns import replace_table
 from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks, without_data
-from aisbench_core.warehouse.values import BoardQuery, Check, Validity
+from aisbench_core.warehouse.validity.facts import Facts, stored_facts
+from aisbench_core.warehouse.values.runs import BoardQuery, Check, Validity
 
 _COLUMNS = Evaluation._fields
 # Runs that are updated in one transaction, after which other processes get their turn.

@@ -4,9 +4,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.parameters import block, json_object, number, word
+from aisbench_sandbox.service.services import Routes, Services
+from aisbench_sandbox.service.state.parameters import block, json_object, number, word
 
 _SORTS = ("create_time", "update_time", "name")
 

@@ -7,11 +7,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.job import Job
-from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.grouping.tags import all_tags, read_conditions, read_tags, tagged, tags_json, tags_of
-from aisbench_sandbox.service.job_calls import job_id_of
-from aisbench_sandbox.service.parameters import entries, flag, invalid, json_object, number, text
+from aisbench_sandbox.service.jobs.job_calls import job_id_of
+from aisbench_sandbox.service.services import Routes, Services
+from aisbench_sandbox.service.state.parameters import entries, flag, invalid, json_object, number, text
+from aisbench_sandbox.service.state.tags import all_tags, read_conditions, read_tags, tagged, tags_json, tags_of
 
 MAX_SHOWN = 1000
 

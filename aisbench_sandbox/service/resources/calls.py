@@ -4,10 +4,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.parameters import invalid, json_object, text, word
-from aisbench_sandbox.service.resources import responses
+from aisbench_sandbox.service.services import Routes, Services
+from aisbench_sandbox.service.state import resource_responses as responses
+from aisbench_sandbox.service.state.parameters import invalid, json_object, text, word
 
 
 def flavors(_: Services, request: Request) -> Response:

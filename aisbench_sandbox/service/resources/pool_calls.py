@@ -11,12 +11,12 @@ from aisbench_sandbox.catalogue import FLAVORS, find_flavor
 from aisbench_sandbox.engine.scheduling import waiting
 from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.parameters import number, word
 from aisbench_sandbox.service.resources import pool_responses as responses
 from aisbench_sandbox.service.resources.monitoring import PERIODS, STATISTICS, monitor_json, read_span
-from aisbench_sandbox.service.resources.responses import machine_json, resource_flavor_json
+from aisbench_sandbox.service.services import Routes, Services
+from aisbench_sandbox.service.state.parameters import number, word
+from aisbench_sandbox.service.state.resource_responses import machine_json, resource_flavor_json
 
 T = TypeVar("T")
 

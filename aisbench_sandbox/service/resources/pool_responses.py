@@ -9,8 +9,8 @@ from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.catalogue import POOL_FLAVORS, InstanceType
 from aisbench_sandbox.engine.rank_tables import loopback
 from aisbench_sandbox.job import Job, JobPhase
-from aisbench_sandbox.service.hosts import host_of
-from aisbench_sandbox.service.resources.responses import machine_json
+from aisbench_sandbox.service.state.hosts import host_of
+from aisbench_sandbox.service.state.resource_responses import machine_json
 
 Json = dict[str, Any]
 

@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.catalogue import IMAGES, StoredImage
-from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.parameters import number, word
-from aisbench_sandbox.service.resources.images import Images
+from aisbench_sandbox.service.services import Routes, Services
+from aisbench_sandbox.service.state.images import Images
+from aisbench_sandbox.service.state.parameters import number, word
 
 MAX_SHOWN = 1000
 _ADDRESS = "swr.sandbox.example"

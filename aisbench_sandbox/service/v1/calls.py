@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import log_lines
-from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.parameters import json_object, number, word
-from aisbench_sandbox.service.task_calls import lines_json, parse_line_range
+from aisbench_sandbox.service.jobs import log_lines
+from aisbench_sandbox.service.jobs.task_calls import lines_json, parse_line_range
+from aisbench_sandbox.service.services import Routes, Services
+from aisbench_sandbox.service.state.legacy_requests import invalid_argument
+from aisbench_sandbox.service.state.parameters import json_object, number, word
 from aisbench_sandbox.service.v1 import responses
-from aisbench_sandbox.service.v1.requests import invalid_argument
 
 # API reference, Historical APIs: 1 to 1,000 a page, 10 by default.
 MAX_PER_PAGE = 1000

@@ -5,10 +5,10 @@ from typing import Any
 from aisbench_sandbox.catalogue import ENGINES, FLAVORS
 from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.resources.responses import card_of, flavor_json
-from aisbench_sandbox.service.v1.engines import OFFERED
-from aisbench_sandbox.service.v1.jobs import LegacyJob, facts_of
-from aisbench_sandbox.service.v1.requests import nfs_shares, pool_of
+from aisbench_sandbox.service.state.legacy_engines import OFFERED
+from aisbench_sandbox.service.state.legacy_jobs import LegacyJob, facts_of
+from aisbench_sandbox.service.state.legacy_requests import nfs_shares, pool_of
+from aisbench_sandbox.service.state.resource_responses import card_of, flavor_json
 
 Json = dict[str, Any]
 

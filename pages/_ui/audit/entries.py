@@ -6,11 +6,11 @@ from functools import partial
 
 import streamlit as st
 
-from aisbench_core.access.audit_entry import ActOutcome, AuditEntry
-from aisbench_core.access.permissions import ROLES
-from aisbench_core.accounts.audit import AuditQuery
-from aisbench_core.accounts.audit_table import to_csv
+from aisbench_core.domain.access.audit_entry import ActOutcome, AuditEntry
+from aisbench_core.domain.access.permissions import ROLES
 from aisbench_core.model import Actor, Role, WayIn
+from aisbench_core.store.audit.audit import AuditQuery
+from aisbench_core.store.audit.audit_table import to_csv
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.filters import filter_bar

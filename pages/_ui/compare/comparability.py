@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, clipped
-from aisbench_core.warehouse.answers.compared import Comparability, ComparedBy, Comparison, FieldValues
+from aisbench_core.base.formats import MISSING, clipped
+from aisbench_core.warehouse.values.compared import Comparability, ComparedBy, Comparison, FieldValues
 from pages._ui.compare.names import names_of
 from pages._ui.shell.errors import plain
 from pages._ui.shell.spec_fields import field_name, field_text

@@ -6,11 +6,11 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import difference, nodes_and_cards, number, percent
+from aisbench_core.base.formats import difference, nodes_and_cards, number, percent
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
-from aisbench_core.warehouse.answers.histories import Trend
-from aisbench_core.warehouse.values import BoardQuery, RunRow
+from aisbench_core.warehouse.values.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
+from aisbench_core.warehouse.values.histories import Trend
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui.compare.names import names_of
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard.board import MAX_COMPARED, MIN_COMPARED

@@ -6,10 +6,10 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from aisbench_core.formats import MISSING
-from aisbench_core.warehouse.answers.boards import mixed_or_unknown
-from aisbench_core.warehouse.answers.compared import Comparison, Peers
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.base.formats import MISSING
+from aisbench_core.warehouse.values.boards import mixed_or_unknown
+from aisbench_core.warehouse.values.compared import Comparison, Peers
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.compare.names import names_of
 from pages._ui.leaderboard.rows import common_unit, own_unit
 from pages._ui.runs.target import peers_text

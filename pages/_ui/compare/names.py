@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from aisbench_core.formats import clipped, nodes_and_cards
+from aisbench_core.base.formats import clipped, nodes_and_cards
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.answers.boards import hardware
-from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values.boards import hardware
+from aisbench_core.warehouse.values.compared import ComparedBy, Comparison
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.shell.tables import without_prefix
 from pages._ui.shell.words import t
 

@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from aisbench_core.formats import nodes_and_cards
-from aisbench_core.report.sentences import Side, difference_sentence
-from aisbench_core.warehouse.answers.boards import hardware
-from aisbench_core.warehouse.answers.compared import Comparison
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.base.formats import nodes_and_cards
+from aisbench_core.domain.statistics.sentences import Side, difference_sentence
+from aisbench_core.warehouse.values.boards import hardware
+from aisbench_core.warehouse.values.compared import Comparison
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.shell.words import t
 
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, amounts_text, nodes_and_cards, number, signed
+from aisbench_core.base.formats import MISSING, amounts_text, nodes_and_cards, number, signed
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.board_row import BoardRowDetails
-from aisbench_core.warehouse.answers.boards import BoardRow, hardware
-from aisbench_core.warehouse.answers.histories import Trend, TrendRow
-from aisbench_core.warehouse.values import BoardQuery, RunRow
+from aisbench_core.warehouse.values.boards import BoardRow, hardware
+from aisbench_core.warehouse.values.histories import Trend, TrendRow
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui import layout
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import BADGES, SIGNS

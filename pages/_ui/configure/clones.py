@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import MISSING
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import MISSING
+from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.model import FieldDifference, RunSpec, differences, unknown_fields
-from aisbench_core.preflight.rule import subject_of
-from aisbench_core.reproducing.values import Original
+from aisbench_core.running.reproducing.values import Original
 from pages._ui.configure import drafts
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core

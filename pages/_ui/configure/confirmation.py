@@ -6,10 +6,10 @@ from typing import TypeVar
 
 import streamlit as st
 
-from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.errors import CloudUnavailable
+from aisbench_core.base.errors import CloudUnavailable
+from aisbench_core.domain.authoring.specfile import to_yaml
+from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.model import Finding, RunSpec
-from aisbench_core.preflight.rule import subject_of
 from pages._ui.configure import drafts
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import core

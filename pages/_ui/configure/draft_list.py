@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import streamlit as st
 
-from aisbench_core.authoring.specfile import from_yaml, to_yaml
-from aisbench_core.errors import AisbenchError
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.domain.authoring.specfile import from_yaml, to_yaml
 from pages._ui.configure import drafts
 from pages._ui.configure.first_draft import first_spec
 from pages._ui.shell import url

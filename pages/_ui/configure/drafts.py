@@ -12,16 +12,16 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from aisbench_core.authoring.number_ranges import InvalidNumber
-from aisbench_core.authoring.specfile import NUMBERS, WrittenSpec, comments_of, from_yaml, read_written, to_yaml
-from aisbench_core.authoring.workloads import Workload
-from aisbench_core.documents import parse
-from aisbench_core.errors import AisbenchError
-from aisbench_core.messages import Message
+from aisbench_core.base.documents import parse
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.authoring.number_ranges import InvalidNumber
+from aisbench_core.domain.authoring.specfile import NUMBERS, WrittenSpec, comments_of, from_yaml, read_written, to_yaml
+from aisbench_core.domain.authoring.workloads import Workload
+from aisbench_core.domain.preflight.fixes import fixed
 from aisbench_core.model import Channel, Finding, RunSpec, Scalar
 from aisbench_core.model.spec_fields import fields_where
-from aisbench_core.preflight.fixes import fixed
-from aisbench_core.reproducing.values import Original
+from aisbench_core.running.reproducing.values import Original
 from pages._ui.configure.first_draft import first_spec
 from pages._ui.shell.browser import browser_key, own_draft
 from pages._ui.shell.callbacks import whole

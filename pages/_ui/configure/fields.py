@@ -9,11 +9,11 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.authoring.manifest import Parameter, ParameterType
-from aisbench_core.authoring.number_ranges import InvalidNumber, NumberRange
-from aisbench_core.authoring.specfile import NUMBERS
-from aisbench_core.authoring.workloads import Edition, Workload
-from aisbench_core.errors import SpecError
+from aisbench_core.base.errors import SpecError
+from aisbench_core.domain.authoring.manifest import Parameter, ParameterType
+from aisbench_core.domain.authoring.number_ranges import InvalidNumber, NumberRange
+from aisbench_core.domain.authoring.specfile import NUMBERS
+from aisbench_core.domain.authoring.workloads import Edition, Workload
 from aisbench_core.model import Finding, Flavor, RunSpec, Scalar
 from pages._ui.configure import drafts
 from pages._ui.configure.findings import show_field_findings

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from aisbench_core.authoring.workloads import Workload
-from aisbench_core.errors import AisbenchError, ConfigError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import AisbenchError, ConfigError
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.authoring.workloads import Workload
 from aisbench_core.model import Flavor, RunSpec
 from pages._ui.shell.core import core
 

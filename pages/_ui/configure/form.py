@@ -5,12 +5,13 @@ from functools import partial
 
 import streamlit as st
 
-from aisbench_core.access.server_files import closed_files
-from aisbench_core.authoring.specfile import WrittenSpec, comments_of
-from aisbench_core.errors import AisbenchError
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.domain.access.server_files import closed_files
+from aisbench_core.domain.authoring.specfile import WrittenSpec, comments_of
 from aisbench_core.model import TERMINAL, Channel, Finding, Level, RunSpec
 from aisbench_core.model.spec_fields import list_form_fields
 from aisbench_core.model.spec_roles import FormGroup
+from pages._ui.cards import run_cards as cards
 from pages._ui.configure import drafts
 from pages._ui.configure.fields import (
     PROBLEM,
@@ -27,7 +28,6 @@ from pages._ui.configure.findings import show_field_findings
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.software import show_software
 from pages._ui.region.picker import show_directory_picker, show_engine_picker, show_image_picker, show_pool_picker
-from pages._ui.runs import cards
 from pages._ui.shell import widgets
 from pages._ui.shell.core import actor, core
 from pages._ui.shell.errors import plain, show_error

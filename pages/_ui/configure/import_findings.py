@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.credentials import Credentials
-from aisbench_core.errors import AisbenchError
-from aisbench_core.settings import Profile
-from aisbench_core.upstream.configs.contents import ImportedConfig, ImportedSpec, LineFinding
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.config.credentials import Credentials
+from aisbench_core.config.settings import Profile
+from aisbench_core.domain.authoring.specfile import to_yaml
+from aisbench_core.exchange.upstream.configs.contents import ImportedConfig, ImportedSpec, LineFinding
 from pages._ui.configure import drafts
 from pages._ui.configure.findings import finding_text, show_no_findings
 from pages._ui.shell import navigation, widgets

@@ -6,11 +6,11 @@ from functools import partial
 
 import streamlit as st
 
-from aisbench_core.authoring.number_ranges import NumberRange
-from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.formats import money, number, size
+from aisbench_core.base.formats import money, number, size
+from aisbench_core.domain.authoring.number_ranges import NumberRange
+from aisbench_core.domain.authoring.specfile import to_yaml
+from aisbench_core.domain.preflight.rule import subject_of
 from aisbench_core.model import Finding, RunSpec
-from aisbench_core.preflight.rule import subject_of
 from pages._ui.configure import confirmation
 from pages._ui.configure.fields import Form
 from pages._ui.configure.findings import has_errors, show_all

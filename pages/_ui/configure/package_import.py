@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from aisbench_core.formats import size
+from aisbench_core.base.formats import size
+from aisbench_core.exchange.upstream.packages.package import Answers, Package, PackagedWorkload
 from aisbench_core.model import Flavor
-from aisbench_core.upstream.packages.package import Answers, Package, PackagedWorkload
 from pages._ui.configure.first_draft import list_flavors
 from pages._ui.configure.import_findings import (
     offer_draft,

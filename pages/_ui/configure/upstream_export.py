@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from aisbench_core.access.server_files import require_open_files
-from aisbench_core.errors import AisbenchError
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.domain.access.server_files import require_open_files
+from aisbench_core.exchange.upstream.configs.contents import ExportedConfig
 from aisbench_core.model import RunSpec
-from aisbench_core.upstream.configs.contents import ExportedConfig
 from pages._ui.configure.drafts import draft_key, stored_comments, stored_spec
 from pages._ui.configure.findings import finding_text
 from pages._ui.shell.core import actor, at_click, core

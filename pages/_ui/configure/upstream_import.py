@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from aisbench_core.authoring.config_file import ConfigFile
-from aisbench_core.errors import AisbenchError
-from aisbench_core.upstream.configs.contents import Document, Hints
-from aisbench_core.upstream.packages.package import Package
-from aisbench_core.web.uploads import MOST_FILE_BYTES
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.exchange.upstream.configs.contents import Document, Hints
+from aisbench_core.exchange.upstream.packages.package import Package
+from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES
 from pages._ui.configure.form import workload_titles
 from pages._ui.configure.import_findings import (
     JOB,

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from aisbench_core.formats import short
-from aisbench_core.warehouse.answers.histories import History
+from aisbench_core.base.formats import short
+from aisbench_core.warehouse.values.histories import History
 from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when

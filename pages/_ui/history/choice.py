@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from aisbench_core.formats import clipped, nodes_and_cards, short
+from aisbench_core.base.formats import clipped, nodes_and_cards, short
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.answers.histories import (
+from aisbench_core.warehouse.values.histories import (
     History,
     MetricHistory,
     Outcome,
@@ -14,8 +14,8 @@ from aisbench_core.warehouse.answers.histories import (
     TrendRow,
     VersionField,
 )
-from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.runs.cards import Colour
+from aisbench_core.warehouse.values.runs import BoardQuery
+from pages._ui.cards.run_cards import Colour
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import choose_row

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.formats import MISSING, clipped, nodes_and_cards, short, signed
-from aisbench_core.warehouse.answers.histories import Outcome, RegressionVerdict, TrendVerdict
-from aisbench_core.warehouse.values import BoardQuery, RegionFacts
+from aisbench_core.base.formats import MISSING, clipped, nodes_and_cards, short, signed
+from aisbench_core.warehouse.values.histories import Outcome, RegressionVerdict, TrendVerdict
+from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts
 from pages._ui.history.choice import BADGES, SIGNS, distinctions
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core

@@ -6,8 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, nodes_and_cards, number, p_value, percent, short, signed
-from aisbench_core.warehouse.answers.histories import (
+from aisbench_core.base.formats import MISSING, nodes_and_cards, number, p_value, percent, short, signed
+from aisbench_core.warehouse.measures.sorts import HISTORY_SORTS
+from aisbench_core.warehouse.values.histories import (
     BaselineReason,
     History,
     HistoryRun,
@@ -16,8 +17,7 @@ from aisbench_core.warehouse.answers.histories import (
     Outcome,
     RegressionVerdict,
 )
-from aisbench_core.warehouse.answers.sorts import HISTORY_SORTS
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.history import trend_charts
 from pages._ui.history.choice import SIGNS
 from pages._ui.runs.validity import id_of, show_rules

@@ -6,8 +6,8 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.formats import MISSING, clipped, short
-from aisbench_core.warehouse.answers.histories import (
+from aisbench_core.base.formats import MISSING, clipped, short
+from aisbench_core.warehouse.values.histories import (
     TARGET_MISSED,
     Change,
     History,

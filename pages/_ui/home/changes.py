@@ -4,11 +4,11 @@ from collections import Counter
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import change_digits, short, signed
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import change_digits, short, signed
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.answers.boards import mixed_or_unknown
-from aisbench_core.warehouse.answers.histories import (
+from aisbench_core.warehouse.values.boards import mixed_or_unknown
+from aisbench_core.warehouse.values.histories import (
     BaselineReason,
     MetricVerdict,
     Outcome,
@@ -16,7 +16,7 @@ from aisbench_core.warehouse.answers.histories import (
     RegressionVerdict,
     TrendVerdict,
 )
-from aisbench_core.warehouse.values import RegionFacts
+from aisbench_core.warehouse.values.runs import RegionFacts
 from pages._ui.configure import drafts
 from pages._ui.history.choice import BADGES, distinctions, short_title
 from pages._ui.shell import navigation

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from aisbench_core.importing.choices import DEMO_REGION
-from aisbench_core.warehouse.values import RegionFacts
+from aisbench_core.exchange.importing.choices import DEMO_REGION
+from aisbench_core.warehouse.values.runs import RegionFacts
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.errors import errors_shown

@@ -8,16 +8,16 @@ from datetime import datetime, timedelta
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.errors import DamagedLedger
-from aisbench_core.formats import MISSING, amounts_text, nodes_and_cards, number, signed
+from aisbench_core.base.errors import DamagedLedger
+from aisbench_core.base.formats import MISSING, amounts_text, nodes_and_cards, number, signed
 from aisbench_core.model import ACTIVE, Run, RunSort, RunState
 from aisbench_core.warehouse.answers.activity import RegionActivity
-from aisbench_core.warehouse.answers.histories import Outcome, Regressions
-from aisbench_core.warehouse.values import BoardQuery, RegionFacts
+from aisbench_core.warehouse.values.histories import Outcome, Regressions
+from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts
 from pages._ui import layout
+from pages._ui.cards import run_cards as cards
+from pages._ui.cards.job_details import show_alert_badge
 from pages._ui.home.changes import show_changed
-from pages._ui.runs import cards
-from pages._ui.runs.job_details import show_alert_badge
 from pages._ui.shell import navigation
 from pages._ui.shell.core import cached, core, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain

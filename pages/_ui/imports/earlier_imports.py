@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.warehouse.records.imported import Import
+from aisbench_core.warehouse.values.imported import Import
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.dialogs import Dialog

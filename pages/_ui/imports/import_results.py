@@ -10,12 +10,12 @@ from pathlib import Path
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from aisbench_core.authoring.specfile import NUMBERS
-from aisbench_core.formats import MISSING, number, percent
-from aisbench_core.importing.choices import Choices, ImportAnswers, Preview, Provenance
-from aisbench_core.importing.readers.results import ParsedResult, Table, Unread
+from aisbench_core.base.formats import MISSING, number, percent
+from aisbench_core.domain.authoring.specfile import NUMBERS
+from aisbench_core.exchange.importing.choices import Choices, ImportAnswers, Preview, Provenance
+from aisbench_core.exchange.readers.results import ParsedResult, Table, Unread
+from aisbench_core.interfaces.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
 from aisbench_core.model import Mode, RunSpec
-from aisbench_core.web.uploads import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
 from pages._ui.imports.table_columns import corrected, show_columns
 from pages._ui.runs.validity import check_text
 from pages._ui.shell import numbers, uploads, widgets

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from aisbench_core.importing.readers.results import ColumnMeaning, Table
+from aisbench_core.exchange.readers.results import ColumnMeaning, Table
 from pages._ui.shell.words import t
 
 NOTHING = ""

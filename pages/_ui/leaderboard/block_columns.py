@@ -6,13 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, nodes_and_cards, number, signed
+from aisbench_core.base.formats import MISSING, nodes_and_cards, number, signed
 from aisbench_core.model import Origin
 from aisbench_core.model.columns import medians
-from aisbench_core.warehouse.answers.boards import BoardRow, hardware, ties
-from aisbench_core.warehouse.answers.compared import RunDot
-from aisbench_core.warehouse.answers.histories import TrendVerdict
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.values.boards import BoardRow, hardware, ties
+from aisbench_core.warehouse.values.compared import RunDot
+from aisbench_core.warehouse.values.histories import TrendVerdict
+from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.leaderboard.changes import badge_colours, change_text
 from pages._ui.leaderboard.rows import rank_text, system_text
 from pages._ui.runs.target import row_note

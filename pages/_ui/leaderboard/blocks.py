@@ -5,12 +5,12 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, clipped, number
-from aisbench_core.rulesets.ruleset import DEFAULT
-from aisbench_core.warehouse.answers.boards import BenchmarkBoard, BoardRow, named
-from aisbench_core.warehouse.answers.compared import ComparedBy
-from aisbench_core.warehouse.answers.histories import TrendVerdict
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.base.formats import MISSING, clipped, number
+from aisbench_core.domain.rulesets.ruleset import DEFAULT
+from aisbench_core.warehouse.values.boards import BenchmarkBoard, BoardRow, named
+from aisbench_core.warehouse.values.compared import ComparedBy
+from aisbench_core.warehouse.values.histories import TrendVerdict
+from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.leaderboard import block_columns
 from pages._ui.leaderboard.block_columns import framework_of
 from pages._ui.leaderboard.board import show_bars, show_links

@@ -6,14 +6,14 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING
+from aisbench_core.base.formats import MISSING
+from aisbench_core.domain.rulesets.ruleset import DEFAULT
 from aisbench_core.model import Origin
-from aisbench_core.rulesets.ruleset import DEFAULT
-from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.answers.compared import ComparedBy
-from aisbench_core.warehouse.answers.histories import TrendVerdict
-from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, RUN_SORTS
-from aisbench_core.warehouse.values import BoardQuery, RegionFacts, Validity
+from aisbench_core.warehouse.measures.sorts import BOARD_SORTS, RUN_SORTS
+from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.compared import ComparedBy
+from aisbench_core.warehouse.values.histories import TrendVerdict
+from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard import chart
 from pages._ui.leaderboard.changes import TwiceDrawn, badge_colours, change_text, link_to_others

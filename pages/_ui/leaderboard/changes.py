@@ -7,9 +7,9 @@ from typing import Protocol, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.answers.histories import Outcome, TrendVerdict
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.histories import Outcome, TrendVerdict
+from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.history.groups import OUTCOME, change_of
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.filters import region_key

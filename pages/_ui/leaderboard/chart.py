@@ -5,9 +5,9 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.formats import clipped
-from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.answers.compared import RunDot
+from aisbench_core.base.formats import clipped
+from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.compared import RunDot
 from pages._ui.leaderboard.rows import rank_text
 from pages._ui.runs.target import row_note, target_text
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name, version_scale

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from aisbench_core.formats import MISSING, duration, nodes_and_cards
+from aisbench_core.base.formats import MISSING, duration, nodes_and_cards
 from aisbench_core.model.columns import medians
-from aisbench_core.warehouse.answers.boards import BoardRow, hardware
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values.boards import BoardRow, hardware
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.runs.target import row_note, target_text
 from pages._ui.runs.validity import reasons
 from pages._ui.shell.formats import hundredfold, rounded, when

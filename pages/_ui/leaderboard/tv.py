@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, clipped, nodes_and_cards, number
-from aisbench_core.warehouse.answers.boards import BenchmarkBoard, hardware
-from aisbench_core.warehouse.answers.compared import RunDot
-from aisbench_core.warehouse.answers.histories import TrendVerdict
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.base.formats import MISSING, clipped, nodes_and_cards, number
+from aisbench_core.warehouse.values.boards import BenchmarkBoard, hardware
+from aisbench_core.warehouse.values.compared import RunDot
+from aisbench_core.warehouse.values.histories import TrendVerdict
+from aisbench_core.warehouse.values.runs import BoardQuery
 from pages._ui.leaderboard.block_columns import band_of, framework_of, interval_text, rank_cells, relation
 from pages._ui.leaderboard.blocks import BLOCKS, benchmark_title
 from pages._ui.leaderboard.changes import CHANGES, change_text, changes_of, trends_of

@@ -4,10 +4,10 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import Message
 from aisbench_core.model import NewsKind
-from aisbench_core.notifications.channels import DEFAULT_KINDS, WEBHOOK, NotificationChannel, channel_of
+from aisbench_core.people.notifications.channels import DEFAULT_KINDS, WEBHOOK, NotificationChannel, channel_of
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.dialogs import Dialog

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.formats import size
+from aisbench_core.base.formats import size
 from aisbench_core.model import DirectoryEntry
 from pages._ui.region.answers import query_region, show_answer
 from pages._ui.shell import navigation, url

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from aisbench_core.formats import size
+from aisbench_core.base.formats import size
 from aisbench_core.model import ImageVersion, Repository
 from pages._ui.region.answers import query_region, show_answer
 from pages._ui.region.resources import search, show_rows

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.formats import percent
+from aisbench_core.base.formats import percent
 from aisbench_core.warehouse.answers.ranks import LAST_RUNS, WINDOW
 from pages._ui.shell.core import core
 from pages._ui.shell.formats import when

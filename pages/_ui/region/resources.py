@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, duration
+from aisbench_core.base.formats import MISSING, duration
 from aisbench_core.model import Algorithm, Engine, Pool, PricedFlavor, SubscribedAlgorithm, WaitingJob
 from pages._ui.region.answers import show_answer
 from pages._ui.shell import url

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, amounts_text, duration, number, percent
+from aisbench_core.base.formats import MISSING, amounts_text, duration, number, percent
 from aisbench_core.model import Run, RunState
-from aisbench_core.progress.overview import RunOverview
-from aisbench_core.progress.snapshots import RunSnapshot
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.running.progress.overview import RunOverview
+from aisbench_core.running.progress.snapshots import RunSnapshot
+from aisbench_core.warehouse.values.runs import RunRow
+from pages._ui.cards import run_cards as cards
+from pages._ui.cards.job_details import show_queue
 from pages._ui.run import curves, health
-from pages._ui.runs import cards
-from pages._ui.runs.job_details import show_queue
 from pages._ui.runs.target import target_badge
 from pages._ui.runs.validity import recorded_by_id
 from pages._ui.shell.core import core

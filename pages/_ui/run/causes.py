@@ -1,7 +1,7 @@
 """Why a run failed: the platform's diagnosis, the job's attempts, its stages and tasks."""
 
-from aisbench_core.progress.snapshots import RunSnapshot
-from pages._ui.runs.job_details import show_diagnosis, show_job_attempts, show_job_stages
+from aisbench_core.running.progress.snapshots import RunSnapshot
+from pages._ui.cards.job_details import show_diagnosis, show_job_attempts, show_job_stages
 
 
 def show_causes(now: RunSnapshot) -> None:

@@ -6,13 +6,13 @@ from datetime import datetime
 import altair as alt
 import streamlit as st
 
-from aisbench_core.formats import number
+from aisbench_core.base.formats import number
+from aisbench_core.domain.progress.points import thinned
 from aisbench_core.model import RunState, TrainingPoint
-from aisbench_core.progress.overview import RunOverview
-from aisbench_core.progress.points import thinned
-from aisbench_core.progress.snapshots import RunSnapshot
-from aisbench_core.warehouse.answers.compared import Usual
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.running.progress.overview import RunOverview
+from aisbench_core.running.progress.snapshots import RunSnapshot
+from aisbench_core.warehouse.values.compared import Usual
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.run.run_charts import RunChart, compiled, named, show_run_charts
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t

@@ -8,9 +8,9 @@ from itertools import count
 
 import streamlit as st
 
-from aisbench_core.progress.snapshots import RunSnapshot
+from aisbench_core.running.progress.snapshots import RunSnapshot
+from pages._ui.cards.job_details import watch_of
 from pages._ui.run import answers, causes, timeline
-from pages._ui.runs.job_details import watch_of
 from pages._ui.shell.words import t
 
 MAX_DRAWINGS = 64  # each of some 50 kB

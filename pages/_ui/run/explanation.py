@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from aisbench_core.diagnosing.cause import Cause, Confidence, Explanation, FirstError, Situation
-from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import MISSING
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import MISSING
 from aisbench_core.model import FieldDifference
-from aisbench_core.progress.snapshots import RunSnapshot
+from aisbench_core.running.diagnosing.cause import Cause, Confidence, Explanation, FirstError, Situation
+from aisbench_core.running.progress.snapshots import RunSnapshot
+from pages._ui.cards.job_details import watch_of
 from pages._ui.configure import drafts
 from pages._ui.run.log import ANCHOR
-from pages._ui.runs.job_details import watch_of
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain, show_error

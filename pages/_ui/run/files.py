@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.messages import Message
 from aisbench_core.model import Run
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core

@@ -9,15 +9,15 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from aisbench_core.formats import duration
-from aisbench_core.liveness.slow_cards import slow_message
-from aisbench_core.liveness.stalls import sign_of_life
+from aisbench_core.base.formats import duration
+from aisbench_core.domain.liveness.slow_cards import slow_message
+from aisbench_core.domain.liveness.stalls import sign_of_life
+from aisbench_core.domain.results.utilisation import busiest_metric, low_utilisation
 from aisbench_core.model import MetricSample, RunState
-from aisbench_core.progress.snapshots import RunSnapshot
-from aisbench_core.results.utilisation import busiest_metric, low_utilisation
+from aisbench_core.running.progress.snapshots import RunSnapshot
+from pages._ui.cards.job_details import alert_kind, show_alert, watch_of
 from pages._ui.run.run_charts import RunChart, Tables, compiled, named, show_run_charts
 from pages._ui.run.snapshot import snapshot
-from pages._ui.runs.job_details import alert_kind, show_alert, watch_of
 from pages._ui.shell import charts, widgets
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import streamlit as st
 
-from aisbench_core.logs.lines import LineFilter, LogLevel
-from aisbench_core.logs.views import LogView
+from aisbench_core.domain.logs.lines import LineFilter, LogLevel
+from aisbench_core.domain.logs.views import LogView
 from aisbench_core.model import Run
 from pages._ui.run.files import show_problem
 from pages._ui.run.log_hits import show_first_errors, show_hits

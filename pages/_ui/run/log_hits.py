@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from aisbench_core.logs.first_errors import RankError, in_order
-from aisbench_core.logs.lines import Line, LineFilter
-from aisbench_core.logs.patterns import LogPattern
-from aisbench_core.logs.searching import NodeHits
-from aisbench_core.web.addresses import query_string
+from aisbench_core.config.console_address import query_string
+from aisbench_core.domain.logs.first_errors import RankError, in_order
+from aisbench_core.domain.logs.lines import Line, LineFilter
+from aisbench_core.domain.logs.patterns import LogPattern
+from aisbench_core.domain.logs.searching import NodeHits
 from pages._ui.run.log_lines import Prefix, lines_height, lines_html
 from pages._ui.shell.core import core
 from pages._ui.shell.words import t

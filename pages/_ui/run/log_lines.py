@@ -6,8 +6,8 @@ from html import escape
 
 import streamlit as st
 
-from aisbench_core.logs.lines import Line, LogLevel
-from aisbench_core.logs.patterns import BEGIN, END, LogPattern
+from aisbench_core.domain.logs.lines import Line, LogLevel
+from aisbench_core.domain.logs.patterns import BEGIN, END, LogPattern
 
 # Of one line, and of all lines together: a rerun sends all of them.
 MOST_LETTERS = 2_000

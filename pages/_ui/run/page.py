@@ -6,13 +6,14 @@ the run ends, they draw the whole page once, and stop.
 
 import streamlit as st
 
-from aisbench_core.errors import DamagedLedger, RunNotFound
+from aisbench_core.base.errors import DamagedLedger, RunNotFound
 from aisbench_core.model import Run, RunState
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values.runs import RunRow
+from pages._ui.cards import run_cards as cards
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.run import answers, causes, drawings, explanation, files, health, log, parameters, result, timeline
 from pages._ui.run.snapshot import snapshot
-from pages._ui.runs import card_metrics, cards, cleaning, reproduce, scalars
+from pages._ui.runs import card_metrics, cleaning, reproduce, scalars
 from pages._ui.runs.annotations import show_annotation_form, show_note
 from pages._ui.runs.priority import show_priority
 from pages._ui.runs.ranks import show_live_ranks

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, size
+from aisbench_core.base.formats import MISSING, size
 from aisbench_core.model import Resolved, ResolvedContent, Run
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown

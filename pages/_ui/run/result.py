@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.runs.recorded import board_selection, show_details, show_measured
 from pages._ui.runs.validity import badge
 from pages._ui.shell import navigation

@@ -8,7 +8,7 @@ import altair as alt
 import pyarrow as pa
 import streamlit as st
 
-from aisbench_core.progress.snapshots import RunSnapshot
+from aisbench_core.running.progress.snapshots import RunSnapshot
 from pages._ui.shell.charts import ink
 from pages._ui.shell.words import t
 

@@ -1,6 +1,6 @@
 """The run that a page shows, as it is now."""
 
-from aisbench_core.progress.snapshots import RunSnapshot
+from aisbench_core.running.progress.snapshots import RunSnapshot
 from pages._ui.shell.core import core, ledger_answer
 
 

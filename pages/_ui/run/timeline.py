@@ -5,10 +5,10 @@ from itertools import accumulate
 
 import streamlit as st
 
-from aisbench_core.formats import duration
+from aisbench_core.base.formats import duration
+from aisbench_core.domain.results.job_events import chronological, cloud_events
 from aisbench_core.model import Annotations, Event
-from aisbench_core.progress.snapshots import RunSnapshot
-from aisbench_core.results.job_events import chronological, cloud_events
+from aisbench_core.running.progress.snapshots import RunSnapshot
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.formats import when
 from pages._ui.shell.tables import show_table

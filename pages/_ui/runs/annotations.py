@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from aisbench_core.errors import StaleRun
+from aisbench_core.base.errors import StaleRun
 from aisbench_core.model import Annotations
 from pages._ui.shell import widgets
 from pages._ui.shell.core import actor, core, may

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from aisbench_core.domain.results.card_samples import NAMES, card_summaries
 from aisbench_core.model import Run
-from aisbench_core.results.card_samples import NAMES, card_summaries
 from pages._ui.shell import charts, url, widgets
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown

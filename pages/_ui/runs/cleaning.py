@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from aisbench_core.cleaning.plans import CleaningPlan, RemovalItem
-from aisbench_core.errors import ResultError
-from aisbench_core.formats import size
+from aisbench_core.base.errors import ResultError
+from aisbench_core.base.formats import size
 from aisbench_core.model import Removal, Run, RunPart
+from aisbench_core.running.cleaning.plans import CleaningPlan, RemovalItem
 from pages._ui.shell.core import actor, core, may
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import plain, show_sentence

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages._ui.runs import cards
-from pages._ui.runs.job_details import job_details, show_alert, show_queue
+from pages._ui.cards import run_cards as cards
+from pages._ui.cards.job_details import job_details, show_alert, show_queue
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core, ledger_answer
 from pages._ui.shell.errors import errors_shown, plain

@@ -5,8 +5,8 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.formats import number
-from aisbench_core.warehouse.answers.compared import RankCell, RankMap, RankSpread
+from aisbench_core.base.formats import number
+from aisbench_core.warehouse.values.compared import RankCell, RankMap, RankSpread
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink
 from pages._ui.shell.words import t
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from aisbench_core.formats import number
+from aisbench_core.base.formats import number
 from aisbench_core.model import Run
-from aisbench_core.warehouse.answers.compared import RankMap
 from aisbench_core.warehouse.answers.ranks import live_rank_map
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values.compared import RankMap
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.runs import rank_charts
 from pages._ui.shell import charts, url
 from pages._ui.shell.core import cached, core

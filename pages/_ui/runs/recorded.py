@@ -6,14 +6,14 @@ from datetime import datetime
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import MISSING, clipped, duration, nodes_and_cards, number, percent
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import MISSING, clipped, duration, nodes_and_cards, number, percent
 from aisbench_core.model import JobDetails, Origin, RunRecord, TrainResultInfo
-from aisbench_core.warehouse.values import BoardQuery, RunRow
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
+from pages._ui.cards.job_details import show_job_attempts
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.annotations import show_annotations
 from pages._ui.runs.cleaning import show_removals
-from pages._ui.runs.job_details import show_job_attempts
 from pages._ui.runs.ranks import show_ranks_of
 from pages._ui.runs.reproduce import show_original, show_reproduce_button, show_result
 from pages._ui.runs.servers import show_servers_of

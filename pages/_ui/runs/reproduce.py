@@ -4,13 +4,13 @@ import secrets
 
 import streamlit as st
 
-from aisbench_core.access.server_files import closed_files
-from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import MISSING, number
-from aisbench_core.messages import Message
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import MISSING, number
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.access.server_files import closed_files
 from aisbench_core.model import Run
-from aisbench_core.reproducing.values import Repeated, ReproductionCheck, Sameness
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.running.reproducing.values import Repeated, ReproductionCheck, Sameness
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.configure.confirmation import ask_region
 from pages._ui.configure.findings import has_errors, show_all
 from pages._ui.shell import navigation, widgets

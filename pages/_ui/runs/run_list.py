@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from aisbench_core.formats import duration
+from aisbench_core.base.formats import duration
 from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values.runs import RunRow
+from pages._ui.cards import run_cards as cards
+from pages._ui.cards.job_details import alert_kind, show_alert_badge
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.runs import cards
 from pages._ui.runs.annotations import show_tags
-from pages._ui.runs.job_details import alert_kind, show_alert_badge
 from pages._ui.runs.target import target_badge
 from pages._ui.runs.validity import badge, recorded_by_id
 from pages._ui.shell import navigation, url

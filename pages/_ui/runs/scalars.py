@@ -7,9 +7,9 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from aisbench_core.formats import clipped, number
-from aisbench_core.summaries.curves import RunCurves, TrainingCurve
-from aisbench_core.summaries.tensorboards import INSTALL, is_installed
+from aisbench_core.base.formats import clipped, number
+from aisbench_core.domain.summaries.curves import RunCurves, TrainingCurve
+from aisbench_core.domain.summaries.tensorboards import INSTALL, is_installed
 from pages._ui.shell import charts, url
 from pages._ui.shell.core import core, tensorboards
 from pages._ui.shell.errors import errors_shown, plain

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import streamlit as st
 
-from aisbench_core.formats import number, percent
-from aisbench_core.warehouse.answers.compared import Servers, ServerSpread
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.base.formats import number, percent
+from aisbench_core.warehouse.values.compared import Servers, ServerSpread
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import t

@@ -2,7 +2,7 @@
 
 import json
 
-from aisbench_core.system.descriptions import SystemValues
+from aisbench_core.running.systems.descriptions import SystemValues
 from pages._ui.shell.browser import own_draft
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import core

@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.authoring.number_ranges import NumberRange, range_of
+from aisbench_core.domain.authoring.number_ranges import NumberRange, range_of
 from aisbench_core.model import COUNTS, FIELDS, GROUPS, Division, Finding, Run, SystemStatus
-from aisbench_core.system.descriptions import SystemValues
+from aisbench_core.running.systems.descriptions import SystemValues
 from pages._ui.configure.findings import finding_text, show_field_findings
 from pages._ui.runs import system_draft
 from pages._ui.shell import numbers, uploads, widgets

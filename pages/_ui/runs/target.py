@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from aisbench_core.formats import percent
-from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.answers.compared import Peers
-from aisbench_core.warehouse.values import ACCURACY_CHECK, RunRow, TargetOutcome
+from aisbench_core.base.formats import percent
+from aisbench_core.warehouse.values.boards import BoardRow
+from aisbench_core.warehouse.values.compared import Peers
+from aisbench_core.warehouse.values.runs import ACCURACY_CHECK, RunRow, TargetOutcome
 from pages._ui.shell.words import t
 
 

@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import MISSING, clipped
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import MISSING, clipped
+from aisbench_core.domain.rulesets.ruleset import Ruleset
 from aisbench_core.model import Origin, RunState
-from aisbench_core.rulesets.ruleset import Ruleset
-from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow, Validity, is_of_the_end
+from aisbench_core.warehouse.values.runs import BoardQuery, Check, CheckLevel, RunRow, Validity, is_of_the_end
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain

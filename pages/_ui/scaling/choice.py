@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from aisbench_core.authoring.number_ranges import NumberRange
-from aisbench_core.formats import clipped
+from aisbench_core.base.formats import clipped
+from aisbench_core.domain.authoring.number_ranges import NumberRange
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.answers.boards import hardware
-from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
-from aisbench_core.warehouse.answers.scalings import ConfigurationRow, Scaling, ScalingQuery, newest_curves, systems
-from aisbench_core.warehouse.values import BoardQuery, RunRow
+from aisbench_core.warehouse.values.boards import hardware
+from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
+from aisbench_core.warehouse.values.scalings import ConfigurationRow, Scaling, ScalingQuery, newest_curves, systems
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain

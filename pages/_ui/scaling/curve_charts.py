@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.warehouse.answers.scalings import Scaling
+from aisbench_core.warehouse.values.scalings import Scaling
 from pages._ui.shell.charts import Drawing, Values, chart_of, if_any, version_colours, version_scale
 from pages._ui.shell.words import t
 

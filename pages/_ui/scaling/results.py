@@ -5,8 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, number, percent
-from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint
+from aisbench_core.base.formats import MISSING, number, percent
+from aisbench_core.warehouse.values.scalings import Scaling, ScalingPoint
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names
 from pages._ui.shell import charts

@@ -4,10 +4,10 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, p_value, signed
-from aisbench_core.series.comparing import RowPair, SeriesComparison
-from aisbench_core.series.matrix import Matrix
-from aisbench_core.warehouse.answers.compared import FieldValues
+from aisbench_core.base.formats import MISSING, p_value, signed
+from aisbench_core.running.series.comparing import RowPair, SeriesComparison
+from aisbench_core.running.series.matrix import Matrix
+from aisbench_core.warehouse.values.compared import FieldValues
 from pages._ui.history.results import OUTCOMES
 from pages._ui.runs.target import missed_text
 from pages._ui.series.matrix import row_title

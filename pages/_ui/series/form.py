@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.access.server_files import require_open_files
-from aisbench_core.authoring.number_ranges import range_of
-from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import MISSING, money, nodes_and_cards, number
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import MISSING, money, nodes_and_cards, number
+from aisbench_core.domain.access.server_files import require_open_files
+from aisbench_core.domain.authoring.number_ranges import range_of
 from aisbench_core.model import Objective, ParameterSearch, RunSpec, Sampler, SeriesPlan, SeriesRow
-from aisbench_core.series.planning import RowFinding, SeriesDraft
+from aisbench_core.running.series.planning import RowFinding, SeriesDraft
 from pages._ui.configure import confirmation, drafts
 from pages._ui.configure.findings import finding_text, has_errors, show_no_findings
 from pages._ui.configure.first_draft import list_flavors

@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from aisbench_core.formats import number
+from aisbench_core.base.formats import number
 from aisbench_core.model import ParameterSearch
-from aisbench_core.series.matrix import Matrix
+from aisbench_core.running.series.matrix import Matrix
 from pages._ui.leaderboard.board import MAX_COMPARED
 from pages._ui.series import matrix as tables
 from pages._ui.series.comparison import show_against

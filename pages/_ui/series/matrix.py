@@ -3,11 +3,11 @@
 import altair as alt
 import streamlit as st
 
-from aisbench_core.formats import MISSING, duration, nodes_and_cards, number, percent
+from aisbench_core.base.formats import MISSING, duration, nodes_and_cards, number, percent
 from aisbench_core.model import CellState, SeriesRow
 from aisbench_core.model.columns.statistics import OLYMPIC_MEAN
-from aisbench_core.series.matrix import BestRow, Cell, Matrix, MatrixRow, Tried
-from aisbench_core.warehouse.values import CheckLevel
+from aisbench_core.running.series.matrix import BestRow, Cell, Matrix, MatrixRow, Tried
+from aisbench_core.warehouse.values.runs import CheckLevel
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.target import missed_text
 from pages._ui.runs.validity import CHECKS, name_of, ruleset_of, show_check

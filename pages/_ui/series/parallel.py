@@ -7,9 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.formats import number
+from aisbench_core.base.formats import number
 from aisbench_core.model import Range, Scalar
-from aisbench_core.series.matrix import Matrix, MatrixRow
+from aisbench_core.running.series.matrix import Matrix, MatrixRow
 from pages._ui.series.matrix import row_title
 from pages._ui.series.trials import objective_head
 from pages._ui.shell import charts

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import number
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import number
 from aisbench_core.model import Actor, Schedule
 from pages._ui.shell import navigation
 from pages._ui.shell.core import actor, core, may

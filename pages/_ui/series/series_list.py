@@ -4,9 +4,9 @@ from typing import Literal
 
 import streamlit as st
 
-from aisbench_core.formats import number
+from aisbench_core.base.formats import number
 from aisbench_core.model import SeriesState
-from aisbench_core.series.matrix import Matrix
+from aisbench_core.running.series.matrix import Matrix
 from pages._ui.series.schedules import show_schedules
 from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core

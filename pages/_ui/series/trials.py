@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from aisbench_core.formats import duration, number
+from aisbench_core.base.formats import duration, number
 from aisbench_core.model import Objective, ParameterSearch, Range, Sampler
 from aisbench_core.model.search import Values
-from aisbench_core.series.matrix import Cell, Matrix, MatrixRow
+from aisbench_core.running.series.matrix import Cell, Matrix, MatrixRow
 from pages._ui.series.matrix import VISIBLE, show_best_row, show_why_no_best, state_text
 from pages._ui.shell.errors import plain
 from pages._ui.shell.tables import show_table

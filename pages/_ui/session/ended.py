@@ -4,7 +4,7 @@ from html import escape
 
 import streamlit as st
 
-from aisbench_core.errors import SignedOut
+from aisbench_core.base.errors import SignedOut
 from pages._ui.shell.core import can_sign_out
 from pages._ui.shell.errors import plain, show_sentence
 from pages._ui.shell.words import t

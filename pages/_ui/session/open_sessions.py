@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from aisbench_core.accounts.open_sessions import OpenSession
 from aisbench_core.model import Role
+from aisbench_core.people.accounts.open_sessions import OpenSession
 from pages._ui.shell.core import actor, can_sign_out, core, own_session
 from pages._ui.shell.dialogs import Dialog
 from pages._ui.shell.errors import errors_shown, plain

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import streamlit as st
 
-from aisbench_core.web.front_door import browser_id_of
+from aisbench_core.interfaces.web.front_door import browser_id_of
 from pages._ui.shell.core import core
 
 SESSION = "browser-id"  # where a session without the cookie has its id

@@ -9,12 +9,12 @@ import altair as alt
 import pyarrow as pa
 import streamlit as st
 
-from aisbench_core.formats import nodes_and_cards
+from aisbench_core.base.formats import nodes_and_cards
 from aisbench_core.model import CardSample, MetricSample, Origin, RankResult
 from aisbench_core.model.columns import by_field
-from aisbench_core.warehouse.answers.boards import BoardRow, hardware
-from aisbench_core.warehouse.answers.compared import MetricComparison
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.warehouse.values.boards import BoardRow, hardware
+from aisbench_core.warehouse.values.compared import MetricComparison
+from aisbench_core.warehouse.values.runs import RunRow
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.words import t
 

@@ -10,17 +10,17 @@ import streamlit as st
 from streamlit.runtime import get_instance
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from aisbench_core.access.identity import Identity
-from aisbench_core.access.permissions import PERMISSIONS, ROLES, has_role
-from aisbench_core.accounts.open_sessions import shown_id
-from aisbench_core.accounts.people import Person
-from aisbench_core.accounts.sessions import Session
-from aisbench_core.errors import SignedOut
+from aisbench_core.base.errors import SignedOut
+from aisbench_core.config.identity import Identity
+from aisbench_core.config.settings import Settings, load_settings
+from aisbench_core.domain.access.permissions import PERMISSIONS, ROLES, has_role
+from aisbench_core.domain.summaries.tensorboards import TensorBoards
+from aisbench_core.interfaces.web.oidc.session_cookie import session_id_in
 from aisbench_core.model import Actor, WayIn, local_actor
-from aisbench_core.settings import Settings, load_settings
-from aisbench_core.summaries.tensorboards import TensorBoards
-from aisbench_core.warehouse.values import BoardQuery
-from aisbench_core.web.oidc.session_cookie import session_id_in
+from aisbench_core.people.accounts.open_sessions import shown_id
+from aisbench_core.people.accounts.people import Person
+from aisbench_core.people.accounts.sessions import Session
+from aisbench_core.warehouse.values.runs import BoardQuery
 from aisbench_core.wiring import Core, open_core
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.words import t

@@ -5,10 +5,10 @@ from io import BytesIO
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.report.words import MAX_RUNS, ReportLanguage
-from aisbench_core.warehouse.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
-from aisbench_core.warehouse.values import BoardQuery, RunRow
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.exchange.report.words import MAX_RUNS, ReportLanguage
+from aisbench_core.warehouse.values.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
+from aisbench_core.warehouse.values.runs import BoardQuery, RunRow
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, at_click, cached, core
 from pages._ui.shell.errors import show_sentence

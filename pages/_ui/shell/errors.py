@@ -9,9 +9,9 @@ from typing import NoReturn
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError, disk_error
-from aisbench_core.formats import clipped
-from aisbench_core.messages.file_names import readable_name
+from aisbench_core.base.errors import AisbenchError, disk_error
+from aisbench_core.base.formats import clipped
+from aisbench_core.base.messages.file_names import readable_name
 from pages._ui.shell.words import t
 
 log = logging.getLogger("aisbench_core.console")

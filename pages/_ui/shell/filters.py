@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.formats import clipped
-from aisbench_core.warehouse.values import BoardQuery, RegionFacts, RunRow
+from aisbench_core.base.formats import clipped
+from aisbench_core.warehouse.values.runs import BoardQuery, RegionFacts, RunRow
 from pages._ui.shell import url
 from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain

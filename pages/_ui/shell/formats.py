@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from aisbench_core.formats import DIGITS, MISSING, PERCENT_DIGITS, clipped, number, percent, signed
-from aisbench_core.statistics.difference import MeanDifference
-from aisbench_core.statistics.summary import Summary
+from aisbench_core.base.formats import DIGITS, MISSING, PERCENT_DIGITS, clipped, number, percent, signed
+from aisbench_core.domain.statistics.difference import MeanDifference
+from aisbench_core.domain.statistics.summary import Summary
 from pages._ui.shell.errors import plain
 
 

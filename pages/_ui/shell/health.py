@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
-from aisbench_core.formats import MISSING, number, size
-from aisbench_core.health import Health
+from aisbench_core.base.errors import AisbenchError
+from aisbench_core.base.formats import MISSING, number, size
+from aisbench_core.maintenance.health import Health
 from pages._ui.shell import navigation
 from pages._ui.shell.core import cached, core, right_to
 from pages._ui.shell.errors import plain, show_error, show_sentence

@@ -9,9 +9,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import streamlit as st
 
 from aisbench_core.model.columns import by_field
-from aisbench_core.warehouse.answers.boards import BenchmarkPage, BoardPage
-from aisbench_core.warehouse.answers.histories import HistoryPage
-from aisbench_core.warehouse.values import BoardQuery, RunPage
+from aisbench_core.warehouse.values.boards import BenchmarkPage, BoardPage
+from aisbench_core.warehouse.values.histories import HistoryPage
+from aisbench_core.warehouse.values.runs import BoardQuery, RunPage
 from pages._ui.shell import url
 from pages._ui.shell.core import cached
 from pages._ui.shell.words import t

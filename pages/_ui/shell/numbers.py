@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
-from aisbench_core.authoring.number_ranges import InvalidNumber, NumberRange
-from aisbench_core.messages import Hint
+from aisbench_core.base.messages import Hint
+from aisbench_core.domain.authoring.number_ranges import InvalidNumber, NumberRange
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import t
 

@@ -6,7 +6,7 @@ from typing import ParamSpec
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
+from aisbench_core.base.errors import AisbenchError
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.errors import show_error
 

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.formats import MISSING
+from aisbench_core.base.formats import MISSING
 from pages._ui.shell.navigation import go
 from pages._ui.shell.tables import Width, columns, height_of
 

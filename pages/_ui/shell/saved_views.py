@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from aisbench_core.warehouse.records.saved import SavedView
+from aisbench_core.warehouse.values.saved import SavedView
 from pages._ui.shell import url
 from pages._ui.shell.core import actor, cached, core, may
 from pages._ui.shell.errors import errors_shown, plain

@@ -1,6 +1,6 @@
 """Fields that runs differ in, as pages name them and show their values."""
 
-from aisbench_core.formats import MISSING
+from aisbench_core.base.formats import MISSING
 from aisbench_core.model import Mode, Origin
 from pages._ui.shell.words import t
 

@@ -3,8 +3,8 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from aisbench_core.access.permissions import ROLES
-from aisbench_core.private_files import is_read_only
+from aisbench_core.base.private_files import is_read_only
+from aisbench_core.domain.access.permissions import ROLES
 from pages._ui.shell.core import (
     can_sign_out,
     core,

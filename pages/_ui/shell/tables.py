@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import streamlit as st
 
-from aisbench_core.formats import MISSING
+from aisbench_core.base.formats import MISSING
 from pages._ui.shell.errors import plain
 
 ROW, HEAD = 35, 38  # heights of a row and of the head with its edges, in pixels

@@ -7,8 +7,8 @@ from typing import BinaryIO
 import streamlit as st
 from streamlit.typing import UploadedFile
 
-from aisbench_core.authoring.config_file import ConfigFile
-from aisbench_core.web.uploads import discard_upload, open_upload, read_upload, refusal_of
+from aisbench_core.domain.authoring.config_file import ConfigFile
+from aisbench_core.interfaces.web.uploads import discard_upload, open_upload, read_upload, refusal_of
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import show_error
 

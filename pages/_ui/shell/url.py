@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from aisbench_core.authoring.number_ranges import NumberRange
+from aisbench_core.domain.authoring.number_ranges import NumberRange
 from pages._ui.shell import numbers, widgets
 
 T = TypeVar("T")

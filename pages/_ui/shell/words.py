@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 import yaml
 
-from aisbench_core.messages import in_chinese, label_in_chinese
+from aisbench_core.base.messages import in_chinese, label_in_chinese
 from aisbench_core.model import FIELDS
 from aisbench_core.model.columns import COUNT, CURRENCY, FRACTION, Column
 from aisbench_core.model.columns.statistics import by_statistic

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from aisbench_core.formats import money
+from aisbench_core.base.formats import money
 from aisbench_core.model import REASON_LETTERS, Run, RunState, Series
 from pages._ui.shell import navigation
 from pages._ui.shell.callbacks import whole

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from aisbench_core.authoring.number_ranges import range_of
-from aisbench_core.formats import money
+from aisbench_core.base.formats import money
+from aisbench_core.domain.authoring.number_ranges import range_of
 from aisbench_core.model import Budget, BudgetScope, BudgetUse, StoredBudget
 from pages._ui.shell import numbers
 from pages._ui.shell.core import actor, core, ledger_answer, right_to

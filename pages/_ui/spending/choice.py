@@ -5,7 +5,7 @@ from datetime import date
 
 import streamlit as st
 
-from aisbench_core.warehouse.spending.totals import SpendingBy, SpendingFacets, SpendingQuery
+from aisbench_core.warehouse.values.spending import SpendingBy, SpendingFacets, SpendingQuery
 from pages._ui.shell import url
 from pages._ui.shell.filters import filter_by
 from pages._ui.shell.words import t

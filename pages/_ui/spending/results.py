@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 import altair as alt
 import streamlit as st
 
-from aisbench_core.formats import MISSING, number
-from aisbench_core.warehouse.spending.answers import csv_text
-from aisbench_core.warehouse.spending.totals import Spending, SpendingBy, SpendingQuery, Spent
+from aisbench_core.base.formats import MISSING, number
+from aisbench_core.warehouse.answers.spending import csv_text
+from aisbench_core.warehouse.values.spending import Spending, SpendingBy, SpendingQuery, Spent
 from pages._ui.shell import url
 from pages._ui.shell.charts import Values, chart_of, draw
 from pages._ui.shell.core import at_click, core

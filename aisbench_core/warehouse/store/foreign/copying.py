@@ -20,16 +20,16 @@ from typing import Any
 
 import duckdb
 
-from aisbench_core.errors import AisbenchError, DiskError, WarehouseBusy, WarehouseError, disk_error
-from aisbench_core.messages import Message, from_json, message_of, to_json
-from aisbench_core.warehouse.answers.group_statistics import regroup
+from aisbench_core.base.errors import AisbenchError, DiskError, WarehouseBusy, WarehouseError, disk_error
+from aisbench_core.base.messages import Message, from_json, message_of, to_json
+from aisbench_core.warehouse.queries.group_statistics import regroup
 from aisbench_core.warehouse.store import warehouse_file
 from aisbench_core.warehouse.store.engine import OFFLINE, PATIENCE_S
 from aisbench_core.warehouse.store.file_queue import RETRY_S
 from aisbench_core.warehouse.store.foreign import rules
 from aisbench_core.warehouse.store.migrations import LATEST, RELEASED, migrate, too_new, too_old
-from aisbench_core.warehouse.store.schema import sql_text
 from aisbench_core.warehouse.store.warehouse_file import busy, log_of, refusal, revision_of
+from aisbench_core.warehouse.tables.schema import sql_text
 
 _PROGRAM = f"import sys; sys.path.insert(0, sys.argv[1]); from {__name__} import main; main()"
 _ROOT = Path(__file__).parents[4]

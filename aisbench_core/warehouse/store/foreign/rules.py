@@ -9,15 +9,14 @@ from pathlib import Path
 
 import duckdb
 
-from aisbench_core.errors import MAX_SHOWN, WarehouseError, excerpt
-from aisbench_core.messages import Message, joined
+from aisbench_core.base.errors import MAX_SHOWN, WarehouseError, excerpt
+from aisbench_core.base.messages import Message, joined
 from aisbench_core.model import AnnotationKind, Api, Level, Mode, Origin, RunState
 from aisbench_core.model.columns import COLUMNS, RESULTS, RUNS, stored_in
-from aisbench_core.warehouse.answers import baselines
-from aisbench_core.warehouse.records import saved_views, series_plans
-from aisbench_core.warehouse.store import schema
-from aisbench_core.warehouse.store.schema import TABLES
-from aisbench_core.warehouse.values import CheckLevel, Validity
+from aisbench_core.warehouse.records import baselines, saved_views, series_plans
+from aisbench_core.warehouse.tables import schema
+from aisbench_core.warehouse.tables.schema import TABLES
+from aisbench_core.warehouse.values.runs import CheckLevel, Validity
 
 VERSION, SNAPSHOT = "schema_version", "snapshot"
 # The tables whose rows are read, with their columns and types.

@@ -1,0 +1,1 @@
+"""Settings, keys and the data folder: what a console is told about itself."""

@@ -1,0 +1,1 @@
+"""How far a training is, from readings of its log. Pure functions, and the points as a file."""

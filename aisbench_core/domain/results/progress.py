@@ -1,0 +1,93 @@
+"""What the reporter prints while a script trains: step, seconds, throughput and accuracy, read from a log."""
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from aisbench_core.base.messages import Message
+from aisbench_core.model import Event
+
+# The value of an event by which is known when a run reached its target.
+SECONDS = "seconds_to_target"
+
+MARK = b"aisbench: progress {"
+PART_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressPoint:
+    """One line. `seconds` since the script began; `throughput` of the first card; None where the script has none."""
+
+    step: int
+    seconds: float
+    throughput: float | None = None
+    accuracy: float | None = None
+
+
+def read_progress(log: Path) -> tuple[ProgressPoint, ...]:
+    """The points in a log, in order; those since the last start if the job was started again. Empty without a log."""
+    try:
+        stat = log.stat()
+    except FileNotFoundError:
+        return ()
+    return _points(log, stat.st_size, stat.st_mtime_ns)
+
+
+def target_message(points: Sequence[ProgressPoint], target: float) -> Message | None:
+    """When the accuracy first reached the target, as an event says it; None if it never did."""
+    for point in points:
+        if point.accuracy is not None and point.accuracy >= target:
+            values = {SECONDS: point.seconds, "step": point.step, "accuracy": point.accuracy, "target": target}
+            return Message(
+                "reached the target accuracy of {target:.4g} after {seconds_to_target:.4g} s of its script, at step"
+                " {step} with {accuracy:.4g}",
+                **values,
+            )
+    return None
+
+
+def seconds_in(event: Event) -> float | None:
+    """The seconds of `target_message`; None for any other event."""
+    values = event.message.values if isinstance(event.message, Message) else {}
+    seconds = values.get(SECONDS)
+    return seconds if isinstance(seconds, float | int) else None
+
+
+# A page draws itself every few seconds, and a follower asks at every tick: only a log that grew is read again.
+@lru_cache(maxsize=256)
+def _points(log: Path, _size: int, _changed_ns: int) -> tuple[ProgressPoint, ...]:
+    points: list[ProgressPoint] = []
+    for line in _marked_lines(log):
+        point = _point(line)
+        if point is None:
+            continue
+        if points and point.seconds < points[-1].seconds:
+            points.clear()
+        points.append(point)
+    return tuple(points)
+
+
+def _marked_lines(log: Path) -> Iterator[bytes]:
+    """What follows the mark on each line that has it; a line without an end may still grow."""
+    rest = b""
+    with log.open("rb") as file:
+        while part := file.read(PART_BYTES):
+            *lines, rest = (rest + part).split(b"\n")
+            rest = rest[-PART_BYTES:]  # progress bars may never end a line
+            yield from (line[line.index(MARK) + len(MARK) - 1 :] for line in lines if MARK in line)
+
+
+def _point(text: bytes) -> ProgressPoint | None:
+    """None for anything that the reporter does not print: logs hold what jobs write."""
+    try:
+        values = json.loads(text)
+        numbers = {name: float(values[name]) for name in ("seconds", "throughput", "accuracy") if name in values}
+        step = int(values["step"])
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return None
+    if not all(map(math.isfinite, numbers.values())) or "seconds" not in numbers:
+        return None
+    return ProgressPoint(step, **numbers)

@@ -1,0 +1,170 @@
+"""Whether two samples differ, and by how much; which differences a number of runs detects; corrected p-values."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean, variance
+
+from aisbench_core.domain.statistics.student import critical, larger_spread_p, power_of_t, two_sided_p
+from aisbench_core.domain.statistics.summary import log_interval
+
+# Of each side: a single value has no spread.
+MIN_VALUES = 2
+
+# P-value below which the smaller side is taken to vary more. Pooled is the rule at every size: Welch's degrees of
+# freedom shrink to those of the smaller side, and one that began at 6 runs made the sixth run detect less than the
+# fifth.
+UNEQUAL_BELOW = 0.02
+
+# The probability with which a true change is to be reported.
+TARGET_POWER = 0.9
+
+# Where more runs would be needed, less noise is the better remedy.
+MAX_RUNS = 200
+
+
+class TTest(StrEnum):
+    """How the standard error was estimated: from the variance of each side, or from the pooled variance."""
+
+    WELCH = "Welch"
+    POOLED = "pooled"
+
+
+@dataclass(frozen=True, slots=True)
+class MeanDifference:
+    """`change` = mean(candidate) / mean(baseline) - 1, with its 95 % interval; `p_value` is two-sided.
+
+    The interval is symmetric in ln(candidate / baseline), with each side's standard deviation relative to its mean, so
+    that a ratio of positive means has no negative end. If a mean is not positive, it is that of the difference."""
+
+    @property
+    def ratio(self) -> tuple[float, float, float]:
+        """mean(candidate) / mean(baseline), with the ends of its interval."""
+        return 1 + self.change, 1 + self.ci_low, 1 + self.ci_high
+
+    change: float
+    ci_low: float
+    ci_high: float
+    p_value: float
+    test: TTest
+
+
+def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDifference | None:
+    """The candidate against the baseline; None with fewer than MIN_VALUES on a side, or a baseline of mean 0.
+
+    Two sides of only zeros do not differ. Pooled unless the smaller side varies more (F test): pooling would
+    underestimate the error then."""
+    if min(len(baseline), len(candidate)) < MIN_VALUES:
+        return None
+    if not any((*baseline, *candidate)):
+        return MeanDifference(0.0, 0.0, 0.0, 1.0, TTest.POOLED)
+    if fmean(baseline) == 0:
+        return None
+    test = _choose_test(baseline, candidate)
+    standard_error = _welch if test is TTest.WELCH else _pooled
+    error, df = standard_error(baseline, candidate)
+    base = fmean(baseline)
+    gap = fmean(candidate) - base
+    if math.isclose(gap, 0, abs_tol=1e-12 * abs(base)):  # rounding
+        gap = 0.0
+    change = gap / base
+    p_value = two_sided_p(gap / error, df) if error else float(gap == 0)  # without variance every gap is significant
+    if min(base, fmean(candidate)) <= 0:
+        margin = abs(critical(0.05, df) * error / base)
+        return MeanDifference(change, change - margin, change + margin, p_value, test)
+    error, df = standard_error(*([value / fmean(side) for value in side] for side in (baseline, candidate)))
+    ratio = 1 + change
+    low, high = log_interval(ratio, ratio * critical(0.05, df) * error)
+    return MeanDifference(change, low - 1, high - 1, p_value, test)
+
+
+def _choose_test(one: Sequence[float], other: Sequence[float]) -> TTest:
+    small, large = sorted((one, other), key=len)
+    wider = larger_spread_p(variance(small), len(small) - 1, variance(large), len(large) - 1)
+    return TTest.WELCH if len(small) < len(large) and wider < UNEQUAL_BELOW else TTest.POOLED
+
+
+def _pooled(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    df = len(one) + len(other) - 2
+    pooled = (variance(one) * (len(one) - 1) + variance(other) * (len(other) - 1)) / df
+    return math.sqrt(pooled * (1 / len(one) + 1 / len(other))), df
+
+
+def _welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
+    """Standard error and degrees of freedom (Welch-Satterthwaite)."""
+    first, second = variance(one) / len(one), variance(other) / len(other)
+    if first + second == 0:
+        return 0.0, len(one) + len(other) - 2
+    share = first / (first + second)  # shares, because squares of values of 1e100 overflow
+    return math.sqrt(first + second), 1 / (share**2 / (len(one) - 1) + (1 - share) ** 2 / (len(other) - 1))
+
+
+def adjusted(p_values: Sequence[float]) -> list[float]:
+    """Benjamini-Hochberg adjusted p-values, in the same order.
+
+    Of the tests with a value of at most q, on average at most a share q are false discoveries."""
+    count, smallest = len(p_values), 1.0
+    adjusted_values = [1.0] * count
+    for position, index in enumerate(sorted(range(count), key=p_values.__getitem__, reverse=True)):
+        adjusted_values[index] = smallest = min(smallest, p_values[index] * count / (count - position))
+    return adjusted_values
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """At the coefficient of variation `cv` the existing runs detect changes of `visible` or more.
+
+    Detecting `change` takes `runs` of the candidate against the existing baseline or, if that is too small,
+    `runs_each` on both sides; None if more than MAX_RUNS. Changes and `cv` are fractions."""
+
+    cv: float
+    change: float
+    visible: float | None
+    runs: int | None
+    runs_each: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """A measured change is reported when it is `least` or more, as a fraction, and its p-value `alpha` or less."""
+
+    least: float
+    alpha: float
+
+
+def power(cv: float, change: float, baseline: int, candidate: int, rule: Reporting) -> Power:
+    """The power to report true changes with probability TARGET_POWER.
+
+    A true change of exactly `least` never reaches it: half of its measurements are smaller, however many runs."""
+    runs = _fewest(lambda count: _detects(change, cv, baseline, count, rule)) if baseline >= MIN_VALUES else None
+    runs_each = None if runs else _fewest(lambda count: _detects(change, cv, count, count, rule))
+    return Power(cv, change, _visible(cv, baseline, candidate, rule), runs, runs_each)
+
+
+def detection_rate(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> float:
+    """The probability that a true change is reported: by the test of `difference` where both sides vary alike."""
+    if cv == 0:
+        return float(change >= rule.least)
+    error = cv * math.sqrt(1 / baseline + 1 / candidate)
+    return power_of_t(change / error, rule.least / error, baseline + candidate - 2, rule.alpha)
+
+
+def _detects(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> bool:
+    return detection_rate(change, cv, baseline, candidate, rule) >= TARGET_POWER
+
+
+def _fewest(detects: Callable[[int], bool]) -> int | None:
+    """The smallest sufficient number of runs, by bisection: more runs never detect less."""
+    return bisect_left(range(MAX_RUNS), True, lo=MIN_VALUES, key=detects) if detects(MAX_RUNS) else None
+
+
+def _visible(cv: float, baseline: int, candidate: int, rule: Reporting) -> float | None:
+    if min(baseline, candidate) < MIN_VALUES:
+        return None
+    low, high = 0.0, rule.least + 1000 * cv
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _detects(middle, cv, baseline, candidate, rule) else (middle, high)
+    return high

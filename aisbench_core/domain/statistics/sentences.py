@@ -1,0 +1,67 @@
+"""What a comparison comes to, as a sentence that can be sent on: by how much, how sure, from how many runs."""
+
+from dataclasses import dataclass
+
+from aisbench_core.base.formats import change_digits, signed
+from aisbench_core.base.messages import Message
+from aisbench_core.domain.statistics.difference import MeanDifference
+
+# What a throughput is divided by where sizes differ.
+_PER = {"card": Message(" per card"), "node": Message(" per node")}
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison: what it ran, on what, in how many valid runs; `name` if the rest is the same."""
+
+    name: str
+    version: str
+    hardware: str
+    runs: int
+
+
+def difference_sentence(size: MeanDifference, candidate: Side, baseline: Side, per: str = "") -> Message:
+    """Slower or faster with the interval, or that no difference is shown: where the interval has both signs."""
+    low, high = size.ci_low, size.ci_high
+    names = _names(candidate, baseline) | {"per": _PER.get(per, "")}
+    counts = {"runs": candidate.runs, "before": baseline.runs}
+    if low <= 0 <= high:
+        return Message(
+            "No difference{per} between {candidate} and {baseline}{on} is shown: {change}"
+            " (95 % interval: {interval}; {runs} and {before} runs)",
+            change=signed(size.change, 1),
+            interval=f"{signed(low, 1)} … {signed(high, 1)}",
+            **names,
+            **counts,
+        )
+    near, far = sorted((abs(low), abs(high)))
+    digits = change_digits(size.change)
+    change, interval = f"{100 * abs(size.change):.{digits}f} %", f"{100 * near:.{digits}f}–{100 * far:.{digits}f} %"
+    values = {"change": change, "interval": interval}
+    if high < 0:
+        return Message(
+            "{candidate} is {change} slower{per} than {baseline}{on}"
+            " (95 % interval: {interval}; {runs} and {before} runs)",
+            **(values | names | counts),
+        )
+    return Message(
+        "{candidate} is {change} faster{per} than {baseline}{on} (95 % interval: {interval}; {runs} and {before} runs)",
+        **(values | names | counts),
+    )
+
+
+def not_compared_sentence(reason: Message, candidate: Side, baseline: Side) -> Message:
+    """That there is no comparison: the runs of a side may differ in what decides speed, or missed their target."""
+    return Message(
+        "{candidate} is not compared with {baseline}{on}: {mixed}", mixed=reason, **_names(candidate, baseline)
+    )
+
+
+def _names(candidate: Side, baseline: Side) -> dict[str, str]:
+    """What distinguishes the two: versions, or hardware; what they share is named once."""
+    if candidate.hardware != baseline.hardware:
+        names = [f"{side.version} · {side.hardware}" for side in (candidate, baseline)]
+        return {"candidate": names[0], "baseline": names[1], "on": ""}
+    on = Message(" on {hardware}", hardware=candidate.hardware)
+    names = [side.version if candidate.version != baseline.version else side.name for side in (candidate, baseline)]
+    return {"candidate": names[0], "baseline": names[1], "on": on}

@@ -1,0 +1,143 @@
+"""Change points of a series of measurements."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from aisbench_core.domain.statistics.student import two_sided_p
+
+# Values of a level; fewer are outliers.
+MIN_LENGTH = 3
+
+# Probability of reporting a step in a series without one.
+ALPHA = 0.01
+
+# Variances times ln(n) by which a step must improve the fit to be a candidate. Low, because the test decides.
+PENALTY = 3.0
+
+# Standard deviations from the median of its neighbours beyond which a value is an outlier.
+SPIKE = 4.0
+
+FloatArray = Any
+"""A numpy array of floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The level changes at `index`. `p_value`: of the best split of the values between the previous and the next step,
+    corrected for the search."""
+
+    index: int
+    p_value: float
+
+
+def steps(values: Sequence[float], alpha: float = ALPHA) -> tuple[Step, ...]:
+    """The steps of the series, in order.
+
+    Candidates come from the best penalised piecewise constant fit (least squares); the least significant one is removed
+    until all are significant at `alpha` given their neighbours. Outliers are replaced first. Takes O(n²) in numpy."""
+    if len(values) < 2 * MIN_LENGTH:
+        return ()
+    scaled = _scaled(_without_spikes(np.asarray(values, dtype=float)))
+    bounds = [0, *_candidates(scaled), len(values)]
+    while len(bounds) > 2:
+        candidates = [Step(bounds[i], _p_value(scaled, *bounds[i - 1 : i + 2])) for i in range(1, len(bounds) - 1)]
+        worst = max(candidates, key=lambda step: step.p_value)
+        if worst.p_value <= alpha:
+            return tuple(candidates)
+        bounds.remove(worst.index)
+    return ()
+
+
+def likeliest(values: Sequence[float]) -> Step | None:
+    """The best single split of the whole series, significant or not; None for fewer than twice MIN_LENGTH values."""
+    if len(values) < 2 * MIN_LENGTH:
+        return None
+    scaled = _scaled(_without_spikes(np.asarray(values, dtype=float)))
+    index = _best_split(scaled)
+    return Step(index, _p_value(scaled, 0, index, len(values)))
+
+
+def _without_spikes(values: FloatArray) -> FloatArray:
+    """Outliers replaced by the median of the five values around them (Hampel filter).
+
+    A level of MIN_LENGTH values is the median of its own neighbourhood, so it stays."""
+    padded = np.pad(values, 2, mode="reflect")
+    medians = np.median(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)
+    return np.where(np.abs(values - medians) > SPIKE * _noise(values), medians, values)
+
+
+def _noise(values: FloatArray) -> float:
+    """The standard deviation around the levels, from differences of neighbours, which a few steps hardly affect."""
+    gaps = np.abs(np.diff(values))
+    return max(1.4826 * float(np.median(gaps)) / math.sqrt(2), 1e-9 * float(np.abs(values).max()), 1e-300)
+
+
+def _scaled(values: FloatArray) -> FloatArray:
+    return (values - np.median(values)) / _noise(values)
+
+
+def _candidates(values: FloatArray) -> list[int]:
+    """The steps of the fit with the smallest sum of squares plus penalty (optimal partitioning, Jackson 2005)."""
+    count = len(values)
+    sums = np.concatenate(([0.0], np.cumsum(values)))
+    penalty = PENALTY * math.log(count)
+    inverse = 1.0 / np.arange(count, 0, -1)
+    open_cost = np.full(count + 1, np.inf)  # without the sum of all squares, which is the same for every fit
+    open_cost[0] = 0.0
+    came_from = np.zeros(count + 1, dtype=int)
+    # Computed in place, without temporary arrays: this loop takes nearly all of the time.
+    for end in range(MIN_LENGTH, count + 1):
+        starts = end - MIN_LENGTH + 1
+        gap = sums[end] - sums[:starts]
+        gap *= gap
+        gap *= inverse[count - end : count - end + starts]
+        cost = open_cost[:starts] - gap
+        best = int(cost.argmin())
+        came_from[end] = best
+        open_cost[end] = cost[best] + penalty
+    bounds = [int(came_from[-1])]
+    while bounds[-1]:
+        bounds.append(int(came_from[bounds[-1]]))
+    return bounds[-2::-1]
+
+
+def _best_split(values: FloatArray) -> int:
+    count = len(values)
+    splits = np.arange(MIN_LENGTH, count - MIN_LENGTH + 1)
+    gap = np.cumsum(values)[splits - 1] - splits * values.mean()
+    return int(splits[(gap * gap / (splits * (count - splits))).argmax()])
+
+
+def _p_value(values: FloatArray, start: int, split: int, end: int) -> float:
+    """Of the best split between `start` and `end`, which is at `split`.
+
+    The tail of the largest z over all possible splits by the approximation for a Brownian bridge (James, James and
+    Siegmund, Biometrika 74, 1987), with the split's t as normal deviate z; at most Bonferroni's bound."""
+    one, other = values[start:split], values[split:end]
+    count = end - start
+    error = math.sqrt((one.var() * len(one) + other.var() * len(other)) / (count - 2) * (1 / len(one) + 1 / len(other)))
+    gap = abs(float(one.mean() - other.mean()))
+    if error <= 1e-9 * gap:
+        return 0.0 if gap else 1.0
+    single = two_sided_p(gap / error, count - 2)
+    return min(1.0, single * (count - 2 * MIN_LENGTH + 1), _largest_z_p(single, count))
+
+
+def _largest_z_p(single: float, count: int) -> float:
+    from scipy.special import ndtr, ndtri
+
+    z = -float(ndtri(single / 2)) if single > 0 else math.inf
+    if z < 1.5:  # the approximation holds in the tail only
+        return 1.0
+    if z > 37:
+        return 0.0
+    positions = np.arange(MIN_LENGTH, count - MIN_LENGTH + 1) / count
+    spans = positions * (1 - positions)
+    x = z / np.sqrt(count * spans)
+    density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    overshoot = (2 / x) * (ndtr(x / 2) - 0.5) / ((x / 2) * ndtr(x / 2) + np.exp(-x * x / 8) / math.sqrt(2 * math.pi))
+    return single + float(z * density * np.sum(overshoot / spans) / count)

@@ -1,0 +1,1 @@
+"""Results and configurations of other tools, in and out."""

@@ -1,0 +1,162 @@
+"""Parses logs of ais-bench-stubs and train_modelarts.py: one result per run, in one pass.
+
+Upstream prints the directory that it runs in, its report of the results, and the block train_result_info at the end. A
+log may contain any of these, of several runs, in the order in which buffers were flushed.
+"""
+
+import re
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from datetime import tzinfo
+from itertools import chain
+
+from aisbench_core.base.messages import Message
+from aisbench_core.exchange.readers.lines import MOST_LINE, Readable, decoded, line_at, line_start, plain, windows
+from aisbench_core.exchange.readers.log_run import Block, LogRun, from_block, from_report, is_upstream_line
+from aisbench_core.exchange.readers.results import ParsedResult, Results, Unread
+
+# The reason of an Unread for a log that is not about results.
+NOTHING = Message("it contains neither a line train_result_info nor a report of ais-bench-stubs")
+
+MOST_UNREAD = 20  # runs without a result that are reported per log
+MOST_BLOCKS_ON_A_LINE = 16
+
+# The results that a part of a line completes, and the rest of the line as return value.
+ResultsAndRest = Generator[ParsedResult | Unread, None, str]
+
+# Every relevant line contains one of these. Searching for them is far faster than splitting all lines.
+_WORDS = (b"train_result_info", b"throughput", b"accuracy", b"job_", b"workpath:", b"ConfigInfo", b"AISBench sandbox")
+
+# The first line of every log of a sandbox, whose results are rehearsals.
+_SANDBOX = "[ModelArts Service Log][init] AISBench sandbox"
+
+_HEADER = re.compile(r"train_result_info\s*:")
+_KEY = re.compile(
+    r"(?:\{|(?<![ \t]))[ \t]*+"  # possessive and anchored at the first blank: linear time
+    r'"(?:accuracy|throughput_ratio|(?:average|max)_power|(?:dataload|prepare|proc|total)_\w+_time)"[ \t]*:'
+)
+
+
+def read_log(file: Readable, source: str, zone: tzinfo) -> Results:
+    """Every run in a log. A run without a result is an Unread, and so is a log without runs."""
+    unread, is_empty = 0, True
+    for result in _results(file, source, zone):
+        is_empty = False
+        unread += isinstance(result, Unread)
+        if isinstance(result, ParsedResult) or unread <= MOST_UNREAD:
+            yield result
+    if is_empty:
+        yield Unread(source, NOTHING, is_foreign=True)
+
+
+def _results(file: Readable, source: str, zone: tzinfo) -> Results:
+    parser = _LogParser(source, zone)
+    completed = (result for line in _relevant_lines(file, parser) for result in parser.read(line))
+    for result in chain(completed, parser.end()):
+        yield replace(result, rehearsal=True) if isinstance(result, ParsedResult) and parser.is_rehearsal else result
+
+
+class _LogParser:
+    """The state of parsing one log: the run that its lines are about, and the block that they are in."""
+
+    def __init__(self, source: str, zone: tzinfo) -> None:
+        self._source, self._zone = source, zone
+        self._run = LogRun(zone)
+        self.block: Block | None = None
+        self._count = 0
+        self.is_rehearsal = False
+
+    def read(self, line: str) -> Results:
+        """Read a line, with its end. Yields the results that it completes."""
+        self.is_rehearsal = self.is_rehearsal or _SANDBOX in line
+        rest = yield from self._read(line)
+        # Lines of several processes may be joined, so that a block ends and the next one starts in one line.
+        for _ in range(MOST_BLOCKS_ON_A_LINE):
+            if not rest.strip():
+                return
+            rest = yield from self._read(rest)
+
+    def _read(self, line: str) -> ResultsAndRest:
+        text = plain(line)
+        if self.block:
+            # Only the strings of a block could look like another line of upstream's.
+            is_inside = text.lstrip().startswith('"') or not (_HEADER.search(text) or is_upstream_line(text))
+            if is_inside:
+                return (yield from self._grow(self.block, line))
+            yield from self._close(self.block)
+        if "train_result_info" in line and (header := _HEADER.search(line)):
+            return (yield from self._grow(Block(line[: header.start()]), line[header.end() :]))
+        if self._run.ends_before(text):
+            yield from self._flush()
+        if not self._run.read(text) and (key := _KEY.search(text)):
+            return (yield from self._grow(Block("", is_headless=True), text[key.start() :]))
+        return ""
+
+    def end(self) -> Results:
+        """Yields the results that the end of the log completes."""
+        if self.block:
+            yield from self._close(self.block)
+        yield from self._flush()
+
+    def _grow(self, block: Block, line: str) -> ResultsAndRest:
+        rest = block.add(line)
+        self.block = None if block.is_over else block
+        if block.is_over:
+            yield from self._close(block)
+        return rest
+
+    def _close(self, block: Block) -> Results:
+        self.block = None
+        if not block.is_result(self._zone):
+            if not block.is_headless:
+                message = Message("a line train_result_info is followed by no values: the log is truncated")
+                yield Unread(self._source, message)
+            return
+        self._count += 1
+        yield from_block(block, self._run, self._source, self._count)
+        self._run = LogRun(self._zone)
+
+    def _flush(self) -> Results:
+        """Ends a run without a block: its report is its result, if it has one."""
+        run, self._run = self._run, LogRun(self._zone)
+        if run.is_measured:
+            self._count += 1
+            yield from_report(run, self._source, self._count)
+        elif run.has_begun:
+            which = Message("job {job}", job=run.job) if run.job_id else Message("a run")
+            message = Message("{run} has no result here: it failed, or the log is truncated", run=which)
+            yield Unread(self._source, message)
+
+
+def _relevant_lines(file: Readable, parser: _LogParser) -> Iterator[str]:
+    """The lines that contain one of the words, and all lines of a block."""
+    for window in windows(file):
+        words, position = _WordSearch(window), 0
+        while position < len(window):
+            if not parser.block:
+                hit = words.next(position)
+                start = line_start(window, hit, position) if hit < len(window) else len(window)
+                if hit - start > MOST_LINE:  # the word is behind the part of the line that is kept
+                    position = line_at(window, start)[1]
+                    continue
+                position = start
+                if position == len(window):
+                    break
+            line, position = line_at(window, position)
+            yield decoded(line)
+
+
+class _WordSearch:
+    """Finds the words in a window. Each is searched for again only once its last hit is passed."""
+
+    def __init__(self, window: bytes) -> None:
+        self._window = window
+        self._next = dict.fromkeys(_WORDS, -1)
+
+    def next(self, start: int) -> int:
+        """The position of the first word from `start` on; the window's length if there is none."""
+        for word, position in self._next.items():
+            if position < start:
+                hit = self._window.find(word, start)
+                self._next[word] = hit if hit >= 0 else len(self._window)
+        return min(self._next.values())

@@ -1,0 +1,195 @@
+"""Parsed results with their identities, unread files, and tables with their columns."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from enum import StrEnum
+from typing import BinaryIO
+
+from aisbench_core.base.messages import Message
+from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
+from aisbench_core.model.spec import canonical_json
+
+# The default zone: times in logs and tables have none, and most were written in China.
+UPSTREAM_ZONE = timezone(timedelta(hours=8), "UTC+8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedResult:
+    """One run's result in a file. Empty text and None: the file does not contain it.
+
+    * `source`: the file, within its folder or archive ("logs.zip!a/run1.log"); `number`: the run in that file, from 1,
+      or the row below a table's header.
+    * `identity`: SHA-256 (hex) of the run's values and job, independent of file name, encoding and line ends.
+      `values_identity`: the same without the job, which excerpts of logs often lack. Results with equal values are the
+      same run if one of them has no job.
+    * `raw`: the decoded text of the block from brace to brace, or else the lines, files or cells.
+    * `placeholders`: keys of the block that upstream fills without a measurement; `info` has None there.
+    * `server_throughputs`: sums in samples/s per server that trained alone; `server_accuracies`: of the same servers.
+    * `throughput_unit`: as a table's column or header states it; empty: not stated. `unit_problem`: what it states is
+      not known, so that the throughput counts only with a unit from the user.
+    * `workload`: from the package's name in `workpath`, without "train_"; `model` and `framework` come from it.
+    * `config_info`: upstream's line about the test, only as text, because its model is often another's.
+    * `problems`: messages about the result, which can be imported nevertheless.
+    * `run_id`, `rehearsal`: from a table that a console exported; `exported`: such a row, without empty cells.
+    * `is_row`: it is from a table, whose columns may be mapped differently the next time.
+    """
+
+    source: str
+    number: int
+    identity: str
+    values_identity: str
+    raw: str
+    info: TrainResultInfo
+    placeholders: tuple[str, ...] = ()
+    workload: str = ""
+    model: str = ""
+    framework: str = ""
+    framework_version: str = ""
+    workpath: str = ""
+    config_info: str = ""
+    job_id: str = ""
+    job_name: str = ""
+    mode: Mode | None = None
+    node_count: int | None = None
+    cards_per_node: int | None = None
+    flavor: str = ""
+    engine_version: str = ""
+    accelerator: str = ""
+    dataset: str = ""
+    throughput_unit: str = ""
+    unit_problem: Message | None = None
+    created_by: str = ""
+    note: str = ""
+    run_id: str = ""
+    rehearsal: bool = False
+    synthetic_data: bool = False
+    ranks_expected: int | None = None
+    rank_results: tuple[RankResult, ...] = ()
+    server_throughputs: tuple[float, ...] = ()
+    server_accuracies: tuple[float, ...] = ()
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    samples: tuple[MetricSample, ...] = ()
+    problems: tuple[Message, ...] = ()
+    exported: Mapping[str, str] = field(default_factory=dict)
+    is_row: bool = False
+
+    @property
+    def location(self) -> str:
+        """The source and number, for display."""
+        return f"{self.source} ({self.number})"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file, or a part of one, without a result, and the reason. `is_foreign`: it is not about results at all."""
+
+    source: str
+    reason: Message
+    is_foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file to read. `name` is its path below the requested folder, with `/`; `size` is in bytes, if known.
+
+    `open` returns a file at its first byte, which need not be seekable and is closed by the reader."""
+
+    name: str
+    size: int | None
+    open: Callable[[], BinaryIO]
+
+
+class ColumnMeaning(StrEnum):
+    """The meaning of a table's column. Units as in TrainResultInfo; `*_pct` are percent. Times are local.
+
+    `headers`: other names of the column, separated by commas; those of the block's keys are in `model/columns`."""
+
+    headers: str
+
+    def __new__(cls, value: str, headers: str = "") -> "ColumnMeaning":
+        """A member with its headers."""
+        member = str.__new__(cls, value)
+        member._value_, member.headers = value, headers
+        return member
+
+    MODEL = "model", "model name, 模型, 模型名称, 网络, 网络模型, network, net"
+    WORKLOAD = "workload", "负载, 测试负载, 业务, 用例, testcase, case"
+    FRAMEWORK = "framework", "框架, 训练框架, ai framework, ai框架"
+    FRAMEWORK_VERSION = (
+        "framework_version",
+        "框架版本, 版本, version, mindspore version, mindspore版本, 训练框架版本",
+    )
+    MODE = "mode", "模式, 运行模式, test mode type, singleserver mode, 单服务器模式"
+    NODE_COUNT = (
+        "node_count",
+        "nodes, node, num nodes, node num, servers, server count, train instance count, 节点数, 节点数量, "
+        "节点, 机器数, 服务器数, 服务器数量, 训练节点数, 实例数",
+    )
+    CARDS_PER_NODE = (
+        "cards_per_node",
+        "device num, devices per node, npus per node, 单机卡数, 每节点卡数, 单节点卡数, 每机卡数",
+    )
+    CARD_COUNT = (
+        "card_count",
+        "cards, card, num cards, rank size, ranksize, world size, npus, devices, 卡数, 总卡数, 卡数量, npu数",
+    )
+    FLAVOR = "flavor", "train instance type, instance type, 规格, 资源规格, 实例规格, 训练规格, 机型"
+    ENGINE_VERSION = "engine_version", "engine, 引擎, 引擎版本, 镜像, 镜像版本"
+    ACCELERATOR = "accelerator", "device, chip, npu, gpu, 加速卡, 芯片, 芯片型号, 硬件, 处理器"
+    THROUGHPUT_UNIT = "throughput_unit", "throughput unit, 吞吐单位, 吞吐率单位, 吞吐量单位, 性能单位"
+    DATASET = "dataset", "dataset name, data set, 数据集, 数据集名称"
+    JOB_ID = "job_id", "jobid, 作业id, 任务id, 训练作业id"
+    JOB_NAME = "job_name", "jobname, job, 作业, 作业名, 作业名称, 任务名, 任务名称"
+    WORKPATH = "workpath", "work path, 工作目录, 路径"
+    CREATED_BY = "created_by", "user, tester, owner, operator, 测试人, 测试人员, 执行人, 负责人, 用户"
+    NOTE = "note", "notes, remark, remarks, comment, comments, 备注, 说明"
+    RUN_ID = "run_id"
+    DIVISION = "division", "divsion"
+    VALIDITY = "validity", "有效性"
+    ACCURACY = "accuracy"
+    ACCURACY_PCT = "accuracy_pct"
+    THROUGHPUT_RATIO = "throughput_ratio"
+    AVERAGE_POWER = "average_power"
+    MAX_POWER = "max_power"
+    ENERGY_CONSUMPTION = "energy_consumption"
+    EFFICIENTCY = "efficientcy"
+    RESOURCE_UTIL_RATIO = "resource_util_ratio"
+    RESOURCE_UTIL_PCT = "resource_util_pct", "npu util avg pct"
+    PREPARE_START_TIME = "prepare_start_time"
+    PREPARE_END_TIME = "prepare_end_time"
+    DATALOAD_START_TIME = "dataload_start_time"
+    DATALOAD_END_TIME = "dataload_end_time"
+    PROC_START_TIME = "proc_start_time"
+    PROC_END_TIME = "proc_end_time"
+    TOTAL_START_TIME = "total_start_time"
+    TOTAL_END_TIME = "total_end_time"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's headers, the meaning of those that were recognized, and its first rows as text."""
+
+    source: str
+    columns: tuple[str, ...]
+    mapping: Mapping[str, ColumnMeaning]
+    sample: tuple[tuple[str, ...], ...] = ()
+
+
+Results = Iterator[ParsedResult | Unread]
+
+
+def identities(values: Mapping[str, object], job: str) -> tuple[str, str]:
+    """SHA-256 (hex) of the values with their job, and of the values alone."""
+    return _sha256({"job": job, "values": values}), _sha256({"values": values})
+
+
+def rank_values(ranks: Iterable[RankResult], accuracy: float | None) -> dict[str, object]:
+    """The values to identify a run whose ranks are all known: equal for its log and its output directory."""
+    return {"accuracy": accuracy, "ranks": sorted([rank.server, rank.rank, rank.throughput] for rank in ranks)}
+
+
+def _sha256(value: Mapping[str, object]) -> str:
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

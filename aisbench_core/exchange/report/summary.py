@@ -1,0 +1,253 @@
+"""The report's first sentences: what versions differ by, what was measured, which runs do not count, and why."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+
+from aisbench_core.base.formats import MISSING, clipped, decimal, percent, short
+from aisbench_core.base.messages import Hint, Message, joined, plural
+from aisbench_core.domain.statistics.difference import MeanDifference, difference
+from aisbench_core.domain.statistics.sentences import Side, difference_sentence, not_compared_sentence
+from aisbench_core.domain.statistics.summary import summary
+from aisbench_core.exchange.report.appendix import NumberedRun
+from aisbench_core.exchange.report.cells import (
+    MAX_NAME,
+    counts,
+    distinct,
+    few,
+    hardware,
+    natural,
+    ranges,
+    software,
+    system,
+)
+from aisbench_core.model.columns import GROUP_KEYS
+from aisbench_core.warehouse import Check, CheckLevel, Validity
+from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
+from aisbench_core.warehouse.values.boards import ASPECTS, mixed_or_unknown
+from aisbench_core.warehouse.values.histories import TARGET_MISSED
+
+# Of each kind, so that the first page has room for statistics and charts.
+MAX_SENTENCES = 4
+
+# Numbers and ranges of runs in one sentence; the tables have all of them.
+MAX_NUMBERS = 8
+
+# What distinguishes the sides of a comparison, as it distinguishes rows of the leaderboard.
+_TESTED = ("framework", "framework_version", *(column for column in ASPECTS.values() if column != "accelerator"))
+# What versions are compared within: the same measurement on the same hardware.
+_MEASURED = ("model_name", *(name for name in GROUP_KEYS if name not in _TESTED))
+
+_Group = list[ReportedRun]
+
+
+def sentences(
+    reported: Reported, numbered: Sequence[NumberedRun], distinctions: Mapping[str, str]
+) -> tuple[Message, ...]:
+    """Comparisons, or what was measured where there are none; then how many runs count, and why others do not.
+
+    `distinctions`: what distinguishes benchmark configurations, by fingerprint."""
+    lines: defaultdict[tuple[object, ...], defaultdict[tuple[object, ...], _Group]]
+    lines = defaultdict(lambda: defaultdict(list))
+    for run in reported.runs:
+        if counts(run) and run.cells["throughput_cluster"] is not None:
+            line, side = [tuple(run.cells[name] for name in names) for names in (_MEASURED, _TESTED)]
+            lines[line][side].append(run)
+    compared: list[tuple[MeanDifference, Message]] = []
+    not_compared: list[Message] = []
+    single: list[Message] = []
+    for key in sorted(lines, key=natural):
+        groups = [lines[key][side] for side in sorted(lines[key], key=natural)]
+        distinction = distinctions.get(groups[0][0].cells["fingerprint"], "")
+        pairs = list(_pairs(groups, distinction))
+        not_compared += _not_compared(groups, distinction)
+        compared += pairs
+        single += [] if pairs else [_measured(group, distinction) for group in groups]
+    compared.sort(key=lambda pair: (pair[0].ci_low <= 0 <= pair[0].ci_high, -abs(pair[0].change)))
+    return (
+        *_most([*(sentence for _, sentence in compared), *not_compared]),
+        *([] if compared else _most(single)),  # the statistics have these numbers, too
+        _counted(reported.runs),
+        *_targets(numbered),
+        *_most([*_not_counting(numbered), *_series(reported)]),
+    )
+
+
+def _most(found: Sequence[Message]) -> list[Message]:
+    rest = len(found) - MAX_SENTENCES
+    more = [plural(rest, "{number} more is in the tables.", "{number} more are in the tables.")] if rest > 0 else []
+    return [*found[:MAX_SENTENCES], *more]
+
+
+def _pairs(groups: Sequence[_Group], distinction: str) -> Iterator[tuple[MeanDifference, Message]]:
+    """Each version against the one before it."""
+    for before, after in pairwise(groups):
+        size = difference(_throughputs(before), _throughputs(after))
+        if size and not _no_comparison(before, after):
+            yield size, difference_sentence(size, *_sides(after, before, distinction))
+
+
+def _not_compared(groups: Sequence[_Group], distinction: str) -> Iterator[Message]:
+    """The pairs of versions that have a difference that means nothing, with the reason."""
+    for before, after in pairwise(groups):
+        reason = _no_comparison(before, after)
+        if reason and difference(_throughputs(before), _throughputs(after)):
+            yield not_compared_sentence(reason, *_sides(after, before, distinction))
+
+
+def _no_comparison(*groups: _Group) -> Hint:
+    """Why a difference of these would mean nothing; empty where it does."""
+    has_missed = any(run.cells["converged"] is False for group in groups for run in group)
+    return _mixed(*groups) or (TARGET_MISSED if has_missed else "")
+
+
+def _mixed(*groups: _Group) -> Hint:
+    return mixed_or_unknown(*(run.cells["not_known"] or "" for group in groups for run in group))
+
+
+def _sides(after: _Group, before: _Group, distinction: str) -> tuple[Side, Side]:
+    newer, older = _side(after, before, distinction), _side(before, after, distinction)
+    if after[0].cells["framework"] == before[0].cells["framework"] and newer.version != older.version:
+        # The sentence's subject has named model and framework.
+        older = replace(older, version=clipped(before[0].cells["framework_version"] or MISSING, MAX_NAME))
+    return newer, older
+
+
+def _side(group: _Group, other: _Group, distinction: str) -> Side:
+    cells, others = group[0].cells, other[0].cells
+    version = _version(cells, distinction)
+    differing = [
+        f"{aspect} {short(str(cells[column] or MISSING))}"
+        for aspect, column in ASPECTS.items()
+        if cells[column] != others[column]
+    ]
+    return Side(clipped(f"{version} ({', '.join(differing)})", MAX_NAME), version, system(cells), len(group))
+
+
+def _version(cells: Cells, distinction: str) -> str:
+    parts = (cells["model_name"], software(cells), f"({distinction})" if distinction else "")
+    return " ".join(clipped(part, MAX_NAME) for part in parts if part)
+
+
+def _throughputs(group: _Group) -> list[float]:
+    return [run.cells["throughput_cluster"] for run in group]
+
+
+def _measured(group: _Group, distinction: str) -> Message:
+    cells, found = group[0].cells, summary(_throughputs(group))
+    names = {"version": _version(cells, distinction), "system": system(cells), "unit": cells["throughput_unit"] or ""}
+    mean = decimal(found.mean) if found else ""
+    if mixed := _mixed(group):
+        return plural(
+            len(group),
+            "{version} on {system}: median {median} {unit} ({mixed}; {number} run)",
+            "{version} on {system}: median {median} {unit} ({mixed}; {number} runs)",
+            median=decimal(median(_throughputs(group))),
+            mixed=mixed,
+            **names,
+        )
+    if found is None or found.ci_low is None or found.ci_high is None:
+        return Message("{version} on {system}: {mean} {unit} (a single run)", mean=mean, **names)
+    return Message(
+        "{version} on {system}: median {median} {unit} (95 % interval of the mean: {low}–{high}; {runs} runs)",
+        median=decimal(median(_throughputs(group))),
+        low=decimal(found.ci_low),
+        high=decimal(found.ci_high),
+        runs=len(group),
+        **names,
+    )
+
+
+def _counted(runs: Sequence[ReportedRun]) -> Message:
+    found = Counter(Validity(run.cells["validity"]) for run in runs)
+    rulesets = dict.fromkeys((run.cells["ruleset_id"], run.cells["ruleset_basis"]) for run in runs)
+    named = [
+        # A standard's ruleset is never named without what its rules rest on.
+        Message("{ruleset}, {basis}", ruleset=ruleset, basis=basis) if basis else ruleset
+        for ruleset, basis in rulesets
+        if ruleset
+    ]
+    said = Message(
+        "{valid} of {runs} runs are valid (ruleset {ruleset})",
+        valid=found[Validity.VALID],
+        runs=len(runs),
+        ruleset=joined(", ", named) if named else MISSING,
+    )
+    others = (
+        (Validity.CLAIMED, Message("claimed, unverified: {number}", number=found[Validity.CLAIMED])),
+        (Validity.INVALID, Message("invalid: {number}", number=found[Validity.INVALID])),
+        (Validity.INCOMPLETE, Message("incomplete: {number}", number=found[Validity.INCOMPLETE])),
+    )
+    return joined("; ", [said, *(message for validity, message in others if found[validity])])
+
+
+def _targets(runs: Sequence[NumberedRun]) -> Iterator[Message]:
+    """Runs that count although they missed their target, and workloads that state none."""
+    counted = [each for each in runs if counts(each.run)]
+    missed = [each for each in counted if each.run.cells["converged"] is False]
+    if missed:
+        yield plural(
+            len(missed),
+            "{number} run that counts missed its target accuracy ({runs}; {hardware}): {found}, target {target}",
+            "{number} runs that count missed their target accuracy ({runs}; {hardware}): {found}, target {target}",
+            found=few(percent(each.run.cells["accuracy"]) for each in missed),
+            target=few(percent(each.run.cells["accuracy_target"]) for each in missed),
+            **_where(missed),
+        )
+    without = distinct(each.run.cells["workload"] for each in counted if each.run.cells["accuracy_target"] is None)
+    if without:
+        yield Message("No target accuracy is stated: {workloads}", workloads=few(without))
+
+
+def _not_counting(runs: Sequence[NumberedRun]) -> Iterator[Message]:
+    """A sentence for each failed check, and one for what has no result."""
+    failed: defaultdict[str, list[tuple[NumberedRun, Check]]] = defaultdict(list)
+    for each in runs:
+        if each.run.cells["validity"] == Validity.INVALID:
+            for check in each.run.checks:
+                if check.level is CheckLevel.FAIL:
+                    failed[check.id].append((each, check))
+    for check_id, pairs in sorted(failed.items(), key=lambda item: -len(item[1])):
+        yield plural(
+            len(pairs),
+            "{number} run does not count ({runs}; {hardware}): {check} failed, expected {expected}, found {found}",
+            "{number} runs do not count ({runs}; {hardware}): {check} failed, expected {expected}, found {found}",
+            check=check_id,
+            expected=_quoted([check.expected for _, check in pairs]),
+            found=_quoted([check.found for _, check in pairs]),
+            **_where([each for each, _ in pairs]),
+        )
+    incomplete = [each for each in runs if each.run.cells["validity"] == Validity.INCOMPLETE]
+    if incomplete:
+        yield plural(
+            len(incomplete),
+            "{number} run does not count ({runs}; {hardware}): not completed, or without a result",
+            "{number} runs do not count ({runs}; {hardware}): not completed, or without a result",
+            **_where(incomplete),
+        )
+
+
+def _where(runs: Sequence[NumberedRun]) -> dict[str, str]:
+    numbers = [str(number) for number in ranges(each.number for each in runs).split(", ")]
+    listed = ", ".join(numbers[:MAX_NUMBERS]) + (", …" if len(numbers) > MAX_NUMBERS else "")
+    return {"runs": f"№ {listed}", "hardware": few(hardware(each.run.cells) for each in runs) or MISSING}
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    """One text as it is, since it may have a translation; otherwise some of the different ones."""
+    return texts[0] if len(set(texts)) == 1 else few(texts)
+
+
+def _series(reported: Reported) -> Iterator[Message]:
+    for row in reported.series:
+        if not row.counts:
+            failed = [check.id for check in row.checks if check.level is CheckLevel.FAIL]
+            yield Message(
+                "Does not count as a series: {series} on {nodes} nodes, {version}: {checks}",
+                series=row.series_id,
+                nodes=row.node_count or MISSING,
+                version=row.framework_version or MISSING,
+                checks=Message("{checks} failed", checks=", ".join(failed)) if failed else Message("no valid run"),
+            )

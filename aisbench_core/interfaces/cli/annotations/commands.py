@@ -1,0 +1,80 @@
+"""`aisbench rename`, `note` and `tag`: what people say about runs."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from aisbench_core.base.errors import DamagedLedger, RunNotFound
+from aisbench_core.interfaces.cli import display
+from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.options import command
+from aisbench_core.interfaces.cli.results.results import full_id
+
+if TYPE_CHECKING:
+    from aisbench_core.model import Annotations
+    from aisbench_core.wiring import Core
+
+
+@command()
+@click.argument("name", required=False)
+def rename(run_id: str, name: str | None, as_json: bool) -> None:
+    """Give a run a name, or show it. An empty NAME brings the default back: workload, version, size, parameters."""
+    core = open_core(writing=name is not None)
+    run_id = full_id(core, run_id)
+    if name is not None:
+        core.annotations.rename(run_id, name, actor())
+    answer = {"run_id": run_id, "name": _name(core, run_id)}
+    display.result(answer, as_json, lambda: answer["name"])
+
+
+def _name(core: "Core", run_id: str) -> str:
+    try:
+        return core.run_names.of([core.ledger.get(run_id)])[run_id]
+    except (RunNotFound, DamagedLedger):  # it was imported
+        row = core.warehouse.run(run_id)
+        return core.annotations.of(run_id).name or (row.title if row else "")
+
+
+@command()
+@click.argument("text", required=False)
+def note(run_id: str, text: str | None, as_json: bool) -> None:
+    """Set a run's note, or show it with the run's tags. An empty TEXT deletes the note.
+
+    The previous note is printed to stderr, and kept in the run's history.
+    """
+    core = open_core(writing=text is not None)
+    run_id = full_id(core, run_id)
+    annotations = core.annotations.of(run_id)
+    if text is not None:
+        before, last_note = annotations.note, annotations.last_note
+        # Refused if another note came meanwhile.
+        annotations = core.annotations.note(run_id, text, actor(), last_note.at if last_note else None)
+        if last_note and before and annotations.note != before:
+            display.message(f"before, by {last_note.who} at {display.local_time(last_note.at)}: {before}")
+    _print_annotations(annotations, run_id, as_json)
+
+
+@command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
+@click.argument("changes", metavar="[+TAG|-TAG]...", nargs=-1, type=click.UNPROCESSED)
+def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
+    """Add (+TAG) and remove (-TAG) tags of a run, or show them. If a tag is given twice, the last change counts."""
+    wrong = [change for change in changes if not change.startswith(("+", "-"))]
+    if wrong:
+        raise click.BadParameter(f"{wrong[0]!r} starts with neither + nor -", param_hint="TAG")
+    core = open_core(writing=bool(changes))
+    run_id = full_id(core, run_id)
+    added, removed = ([change[1:] for change in changes if change.startswith(sign)] for sign in "+-")
+    tagged = core.annotations.tag(run_id, added, removed, actor()) if changes else core.annotations.of(run_id)
+    _print_annotations(tagged, run_id, as_json)
+
+
+def annotations_text(annotations: "Annotations") -> str:
+    """Tags and note, or nothing without any."""
+    note, last_note = annotations.note, annotations.last_note
+    author = f" ({last_note.who}, {display.local_time(last_note.at)})" if last_note else ""
+    return display.fields(("tags", ", ".join(annotations.tags)), ("note", f"{note}{author}" if note else ""))
+
+
+def _print_annotations(annotations: "Annotations", run_id: str, as_json: bool) -> None:
+    answer = {"run_id": run_id, **display.pick(annotations, "tags", "note", "changes")}
+    display.result(answer, as_json, lambda: annotations_text(annotations) or "no tags, no note")

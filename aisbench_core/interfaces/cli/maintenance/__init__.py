@@ -1,0 +1,1 @@
+"""Commands that care for a console: backups, cleaning, ledger and warehouse."""

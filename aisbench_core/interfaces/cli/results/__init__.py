@@ -1,0 +1,1 @@
+"""Commands about results: leaderboard, comparison, exports, imports and validity."""

@@ -1,0 +1,301 @@
+"""`aisbench export`, `report`, `mlflow` and `sql`: results for other programs, to print, or by SQL."""
+
+import math
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from aisbench_core.base import formats
+from aisbench_core.interfaces.cli import display
+from aisbench_core.interfaces.cli.core import actor, invocation, open_core
+from aisbench_core.interfaces.cli.exit_codes import INTERRUPTED, YOUR_INPUT
+from aisbench_core.interfaces.cli.options import (
+    Group,
+    assignments,
+    command,
+    output_option,
+    ruleset_option,
+    run_filters,
+    valid_only_option,
+)
+from aisbench_core.interfaces.cli.remote.paths import UnsentPath
+from aisbench_core.interfaces.cli.results.results import full_id, query_of
+
+if TYPE_CHECKING:
+    from aisbench_core.warehouse.open.queries import Cursor
+    from aisbench_core.warehouse.open.reading import Reader
+
+
+EXPORT_FORMATS = ("csv", "xlsx", "parquet", "json", "arrow")
+TABLES = ("runs", "series")
+LANGUAGES = ("en", "zh", "both")
+
+
+@command()
+@run_filters
+@ruleset_option
+@click.option("--what", "rows", type=click.Choice(TABLES), default="runs", show_default=True, help="What a row is.")
+@click.option("--format", "file_format", type=click.Choice(EXPORT_FORMATS), help="Default: by FILE's suffix, else csv.")
+@valid_only_option
+@output_option
+@click.option("--bom", is_flag=True, help="Start CSV with a byte order mark, for Excel.")
+def export(
+    output: Path | None, file_format: str | None, rows: str, bom: bool, valid_only: bool, **filters: Any
+) -> None:
+    """Export results for compliance reports and other programs; docs/columns.md describes the columns.
+
+    One row per run (schema aisbench-compliance-csv/1), or with `--what series` one row of statistics per series or
+    leaderboard row (aisbench-compliance-series/1). All formats hold the same rows; what was not measured is empty.
+    """
+    from aisbench_core.warehouse import Export, ExportFormat, ExportTable
+
+    suffix = output.suffix.lower().removeprefix(".") if output else ""
+    form = ExportFormat(file_format or (suffix if suffix in EXPORT_FORMATS else "csv"))
+    core = open_core(writing=False)
+    query = query_of(core, include_invalid=not valid_only, **filters)
+    # Would garble the terminal.
+    if (
+        output is None
+        and form in (ExportFormat.EXCEL, ExportFormat.PARQUET, ExportFormat.ARROW)
+        and sys.stdout.isatty()
+    ):
+        raise click.UsageError(f"{form} is a binary format: name a file with -o")
+    export = Export(query, datetime.now(UTC), ExportTable(rows), form, bom)
+    # Spooled first: an export that fails leaves an existing file as it was.
+    with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:
+        count = core.exports.write(export, content, actor().name)
+        display.write_output(output, content)
+    written = f"{count:,} series" if rows == "series" else display.format_count(count, "run")
+    display.message(f"{written} of {query.region} written")
+
+
+@command()
+@click.argument("run_ids", metavar="[RUN]...", nargs=-1)
+@run_filters
+@ruleset_option
+@valid_only_option
+@click.option("--lang", type=click.Choice(LANGUAGES), default="both", show_default=True, help="English, Chinese.")
+@click.option("--pdf", "as_pdf", is_flag=True, help="Write PDF; default if FILE ends in .pdf.")
+@click.option("--full", is_flag=True, help="With all values, checks and hashes of each run.")
+@output_option
+def report(
+    run_ids: tuple[str, ...], output: Path | None, lang: str, as_pdf: bool, full: bool, valid_only: bool, **filters: Any
+) -> None:
+    """Write a printable report about the given runs, or about those that the filters select, as HTML or PDF.
+
+    Its first page has a summary in sentences, statistics and charts; an appendix has a row per run, and configuration,
+    system description, checks and hashes, each said once. It is in English and Chinese, on A4. The HTML page is
+    self-contained; PDF needs the extra `pdf` and Pango.
+    """
+    from aisbench_core.exchange.report.words import ReportLanguage
+
+    pdf = as_pdf or (output is not None and output.suffix.lower() == ".pdf")
+    if pdf and output is None and sys.stdout.isatty():
+        raise click.UsageError("PDF is a binary format: name a file with -o")
+    core = open_core(writing=False)
+    query = query_of(core, include_invalid=not valid_only, **filters) if not run_ids else None
+    runs = core.reports.chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
+    language, ruleset_id = ReportLanguage(lang), filters["ruleset_id"]
+    write = core.reports.write_pdf if pdf else core.reports.write
+    with core.operations.started(actor().name):
+        content = write(runs, language, ruleset_id, full=full, query=query)
+    if isinstance(content, bytes):
+        display.write_output(output, BytesIO(content))
+    else:
+        display.write_text(output, content)
+    display.message(f"{display.format_count(len(runs), 'run')} reported")
+
+
+mlflow = Group("mlflow", help="Export runs to MLflow; `aisbench import` reads an MLflow store.")
+
+
+@mlflow.command("export")
+@click.argument("url", required=False)
+@run_filters
+@valid_only_option
+def export_to_mlflow(url: str | None, valid_only: bool, **filters: Any) -> None:
+    """Send runs to the MLflow tracking server at URL; default: MLFLOW_TRACKING_URI.
+
+    There is one experiment per workload, region and kind. Metrics that were not measured are missing; rehearsals are
+    tagged. It can be repeated: runs that are there stay, and one that has changed replaces its older one, which MLflow
+    keeps as deleted. To sign in, set MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN.
+    """
+    from aisbench_core.config.settings import environment
+    from aisbench_core.exchange.mlflow.tracking import SendOutcome, TrackingServer
+
+    address = url or environment().get("MLFLOW_TRACKING_URI")
+    if not address:
+        raise click.UsageError("name the URL of a tracking server, or set MLFLOW_TRACKING_URI")
+    server = TrackingServer(address, environment())
+    core = open_core(writing=False)
+    query = query_of(core, include_invalid=not valid_only, **filters)
+    sent = core.mlflow.export(query, server)
+    counts = ", ".join(f"{sent[outcome]:,} {outcome}" for outcome in SendOutcome)
+    display.message(f"{display.format_count(sent.total(), 'run')} of {query.region} are in {server.address}: {counts}")
+
+
+SQL_FORMATS = ("table", "csv", "json", "parquet")
+MAX_TABLE_ROWS = 100
+# Of a cell in a table; the other formats have all of it.
+MAX_CELL_WIDTH = 60
+
+SERVED_SECONDS = 600.0
+SECONDS = 60.0  # a forgotten join of two large tables must not run all night
+# How much longer than the time limit to wait for the engine to stop by itself.
+GRACE_S = 1.0
+
+_SNAPSHOT = UnsentPath(path_type=Path, dir_okay=False, exists=True)
+_OVER_RUNS = re.compile(r"\bfrom\s+\"?(v_|runs\b|results\b)", re.I)
+
+
+@command()
+@click.argument("query", metavar="QUERY")
+@assignments("-p", "--param", "values", form="NAME=VALUE", help="Value of $NAME in the query; can be repeated.")
+@click.option(
+    "--format", "file_format", type=click.Choice(SQL_FORMATS), default="table", show_default=True, help="Format."
+)
+@output_option
+@click.option("--limit", type=click.IntRange(1), help=f"Maximum number of rows; default: {MAX_TABLE_ROWS} in a table.")
+@click.option("--seconds", type=click.FloatRange(0.1, 86_400), default=SECONDS, show_default=True, help="Time limit.")
+@click.option("--snapshot", type=_SNAPSHOT, metavar="FILE", help="Query a file of `aisbench warehouse snapshot`.")
+def sql(
+    query: str,
+    values: tuple[tuple[str, str], ...],
+    file_format: str,
+    output: Path | None,
+    limit: int | None,
+    seconds: float,
+    snapshot: Path | None,
+) -> None:
+    """Run a SELECT on the warehouse, over the views described in docs/open.md or the tables.
+
+    QUERY is DuckDB SQL, or - to read it from stdin. It cannot change data, or read or write files. Runs can be recorded
+    at the same time. `show tables` lists the views, `describe v_runs` the columns of one.
+    """
+    from aisbench_core.warehouse.open.memory import memory_limited
+    from aisbench_core.warehouse.open.queries import Query, executed, has_both
+
+    if invocation().served and seconds > SERVED_SECONDS:
+        raise click.UsageError(f"over a server, a query may take at most {SERVED_SECONDS:g} s")
+    if file_format == "parquet" and output is None and sys.stdout.isatty():
+        raise click.UsageError("Parquet is a binary format: name a file with -o")
+    if query == "-":
+        query = sys.stdin.read()
+    reader = _reader(snapshot)
+    most = limit or (MAX_TABLE_ROWS if file_format == "table" else None)
+    try:
+        with (
+            _hard_limit(seconds, reader),
+            memory_limited(),
+            executed(reader, Query(query, dict(values), seconds)) as cur,
+        ):
+            mixed = _print_answer(cur, file_format, output, most)
+        # Aggregates hide the column.
+        if mixed or (_OVER_RUNS.search(query) and "rehearsal" not in query.lower() and has_both(reader)):
+            display.message("note: these numbers may include rehearsals; add `where not rehearsal` to exclude them")
+    except KeyboardInterrupt:
+        display.message("interrupted")
+        click.get_current_context().exit(INTERRUPTED)
+    finally:
+        reader.close()
+
+
+@contextmanager
+def _hard_limit(seconds: float, reader: "Reader") -> Iterator[None]:
+    """End the process when the time limit is over and the engine does not stop.
+
+    DuckDB checks for interrupts between steps, and one step, such as sorting a list of millions, can take minutes."""
+    from aisbench_core.warehouse.open.queries import too_slow
+
+    def end() -> None:
+        reader.remove_copy()  # os._exit runs no clean-up
+        display.message(f"error: {too_slow(seconds)}")
+        sys.stderr.flush()
+        os._exit(YOUR_INPUT)  # sys.exit would end this thread only
+
+    timer = threading.Timer(seconds + GRACE_S, end)
+    timer.daemon = True  # it must not keep a finished command alive
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _reader(snapshot: Path | None) -> "Reader":
+    if snapshot is None:
+        from aisbench_core.wiring import open_reader
+
+        return open_reader()
+    from aisbench_core.warehouse.open.reading import FileReader
+
+    return FileReader(snapshot, foreign=True)  # only its rows are used, not its views and macros
+
+
+def _print_answer(cur: "Cursor", file_format: str, output: Path | None, most: int | None) -> bool:
+    """Print or write the rows; returns whether they hold both measurements and rehearsals."""
+    if output is None and file_format != "table":  # rows go out as they come, so that pipes can start early
+        return _write(cur, file_format, sys.stdout.buffer, most)
+    with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:  # a query that fails leaves an existing file as it was
+        mixed = _write(cur, file_format, content, most)
+        if output is not None:
+            display.write_output(output, content)
+        else:
+            content.seek(0)
+            click.echo(content.read().decode(), nl=False)
+    return mixed
+
+
+def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None) -> bool:
+    from aisbench_core.warehouse.open import queries
+
+    if file_format == "parquet":
+        display.message(display.format_count(queries.write_parquet(cur, most, target), "row"))
+        return False
+    columns, kinds = queries.names(cur), set[object]()
+    index = columns.index("rehearsal") if "rehearsal" in columns else None
+
+    def note_kind(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        if index is not None:
+            kinds.add(row[index])
+        return row
+
+    answer = queries.iter_rows(cur)
+    rows = map(note_kind, islice(answer, most))
+    if file_format == "table":
+        table = list(rows)
+        heads = [_head(name, (row[index] for row in table)) for index, name in enumerate(columns)]
+        target.write((display.table(heads, [[*map(_cell, row)] for row in table]) + "\n").encode())
+        count = len(table)
+    else:
+        count = (queries.write_csv if file_format == "csv" else queries.write_json)(columns, rows, target)
+    more = most is not None and next(answer, None) is not None  # one row beyond the limit says whether there are more
+    display.message(display.format_count(count, "row") + ("; there are more, see --limit" if more else ""))
+    return {True, False} <= kinds
+
+
+def _head(name: str, cells: Iterable[object]) -> str:
+    kinds = {type(cell) for cell in cells} - {type(None)}
+    return f">{name}" if kinds and kinds <= {int, float} else name
+
+
+def _cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return formats.MISSING
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    text = f"{value.isoformat(timespec='seconds')}Z" if isinstance(value, datetime) else str(value)
+    return formats.clipped(text, MAX_CELL_WIDTH)

@@ -1,0 +1,378 @@
+"""`aisbench runs`, `show`, `stop` and `collect`, and the jobs of a region."""
+
+from datetime import datetime
+from itertools import chain
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+import click
+
+from aisbench_core.base import formats
+from aisbench_core.base.errors import DamagedLedger, ResultError, RunNotFound
+from aisbench_core.interfaces.cli import display
+from aisbench_core.interfaces.cli.annotations.commands import annotations_text
+from aisbench_core.interfaces.cli.core import actor, open_core
+from aisbench_core.interfaces.cli.following import warn_without_follower
+from aisbench_core.interfaces.cli.job_text import alert_text, cards_text, details_text, life_text, queue_text
+from aisbench_core.interfaces.cli.maintenance.cleaning import removals_text
+from aisbench_core.interfaces.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
+from aisbench_core.interfaces.cli.results.results import result_text, servers_text
+from aisbench_core.interfaces.cli.upstream import counts_text
+
+if TYPE_CHECKING:
+    from aisbench_core.domain.liveness.stalls import Watch
+    from aisbench_core.domain.results.card_samples import CardSummary
+    from aisbench_core.domain.results.utilisation import LowUtilisation
+    from aisbench_core.model import Api, DiagnosisTask, Event, JobDetails, Progress, RegionJob, Run, RunState
+    from aisbench_core.warehouse.values.runs import RunRow
+    from aisbench_core.wiring import Core
+
+
+def _states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "tuple[RunState, ...]":
+    # Not click.Choice, which would need the states at import time, and pydantic with them.
+    from aisbench_core.model import RunState
+
+    unknown = [word for word in words if word not in list(RunState)]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is not one of {', '.join(RunState)}")
+    return tuple(map(RunState, words))
+
+
+@command()
+@click.option(
+    "--state", "states", callback=_states, multiple=True, help="Only runs in this state; an unknown one lists all."
+)
+@click.option("--text", default="", help="Only runs with this text in id, job, workload, author, profile or detail.")
+@paging(10_000)
+def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_json: bool) -> None:
+    """List runs, newest first."""
+    core = open_core(writing=False)
+    page = core.ledger.page(states or None, text, limit, offset)
+    total, names = core.ledger.count(states or None, text), core.run_names.of(page)
+    watches = core.watches.of([run.run_id for run in page if run.state == "running"])
+    details = {
+        run.run_id: run.explanation
+        or (alert_text(run, _job(core, run.run_id), watches.get(run.run_id)) if run.is_polled else "")
+        for run in page
+    }
+    columns: display.Columns[Run] = {
+        "run": lambda run: run.run_id,
+        "name": lambda run: display.clipped(names[run.run_id], 60),
+        "state": display.state,
+        "created": lambda run: display.local_time(run.created_at),
+        ">ran for": lambda run: formats.duration(run.duration_s),
+        "by": lambda run: run.created_by,
+        "detail": lambda run: details[run.run_id][:80],  # the table would wrap
+    }
+    display.result({"runs": page, "total": total}, as_json, lambda: display.table_of(page, columns))
+    display.page_size(len(page), offset, total, "runs")
+
+
+@command()
+def show(run_id: str, as_json: bool) -> None:
+    """Show a run: spec, state, progress, events and result."""
+    core = open_core(writing=False)
+    row = None
+    try:
+        core.ledger.get(run_id)
+    except (RunNotFound, DamagedLedger):  # it was imported, or the ledger is newer or damaged
+        row = core.warehouse.run(run_id)
+        if row is None:
+            raise
+    if row:
+        annotations = core.annotations.of(row.run_id)
+        removals = core.cleaning.removals(row.run_id)
+        details = _recorded_job(core, row.run_id)
+        texts = (removals_text(removals), result_text(row), annotations_text(annotations), details_text(details))
+        blocks = _blocks(_row_fields(row), *texts)
+        recorded = {"run": None, "result": row, "remarks": annotations, "removals": removals, "job": details}
+        display.result(recorded, as_json, lambda: blocks)
+        return
+    from aisbench_core.domain.results.job_events import chronological, cloud_events
+
+    run = core.ledger.get(run_id)
+    progress = core.ledger.progress(run.run_id)
+    annotations = core.annotations.of(run.run_id)
+    details = _job(core, run.run_id)
+    sources = (core.ledger.events(run.run_id), cloud_events(run.run_id, details), annotations.timeline(run.run_id))
+    events = chronological(chain(*sources))
+    display.warn_of_old_files(core.files.problem(run.run_id))
+    result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
+    servers = core.warehouse.servers(run.run_id) if result else None
+    utilisation = _utilisation(core, run.run_id)
+    cards = _cards(core, run.run_id)
+    removals = core.cleaning.removals(run.run_id)
+    watch = core.watches.get(run.run_id)
+
+    page = core.regions.job_page(run)
+
+    def text() -> str:
+        cost, system = _cost(run, core.clock()), counts_text(core.systems.of(run.run_id))
+        run_fields = _run_fields(run, details, watch, progress, cost, system, page)
+        by_server = servers_text(servers, result.throughput_unit if result else "")
+        low = "\n".join(map(_low, utilisation))
+        tables = (by_server, cards_text(cards), details_text(details), _events(events))
+        blocks = (removals_text(removals), annotations_text(annotations), result_text(result), low)
+        return _blocks(run_fields, *blocks, *tables)
+
+    answer = {"run": run, "remarks": annotations, "progress": progress, "events": events, "job": details}
+    answer |= {"low_utilisation": utilisation, "cards": cards, "removals": removals, "watch": watch, "job_page": page}
+    display.result({**answer, "result": result, "servers": servers}, as_json, text)
+
+
+@command()
+def stop(run_id: str, as_json: bool) -> None:
+    """Stop a run. Its logs and available results are still collected."""
+    core = open_core(writing=True)
+    _print_change(core, core.runs.stop(core.ledger.get(run_id).run_id, actor()), as_json)
+
+
+@command()
+@click.argument("value", metavar="1|2|3", type=click.IntRange(1, 3))
+def priority(run_id: str, value: int, as_json: bool) -> None:
+    """Change the priority of a run that waits in a dedicated pool: 3 is served first, and needs a permission."""
+    core = open_core(writing=True)
+    _print_change(core, core.jobs.set_priority(core.ledger.get(run_id).run_id, value, actor()), as_json)
+
+
+@command()
+def collect(run_id: str, as_json: bool) -> None:
+    """Collect the results of a failed run again."""
+    core = open_core(writing=True)
+    _print_change(core, core.runs.collect_again(core.ledger.get(run_id).run_id, actor()), as_json)
+
+
+def _print_change(core: "Core", run: "Run", as_json: bool) -> None:
+    display.result(run, as_json, lambda: f"{run.run_id}  {display.state(run)}")
+    if not run.state.is_terminal:
+        warn_without_follower(core)
+
+
+def _blocks(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))
+
+
+def _row_fields(row: "RunRow") -> str:
+    return display.fields(
+        ("run", row.run_id),
+        ("origin", f"{row.origin} from {row.source}" if row.source else str(row.origin)),
+        ("imported", f"{display.local_time(row.imported_at)} by {row.created_by}" if row.imported_at else ""),
+        ("state", str(row.state)),
+        ("detail", row.detail),
+        ("workload", f"{row.workload} {row.framework_version}".strip()),
+        ("hardware", display.hardware(display.hardware_name(row), row.node_count, row.cards_per_node)),
+        ("mode", str(row.mode)),
+        ("job", f"{row.job_name} {row.job_id}".strip()),
+        ("began", display.local_time(row.began_at)),
+        ("ended", display.local_time(row.ended_at)),
+        ("note", row.note),
+    )
+
+
+def _run_fields(
+    run: "Run", details: "JobDetails", watch: "Watch | None", progress: "Progress | None", cost: str, system: str,
+    page: str,
+) -> str:  # fmt: skip
+    spec = run.spec
+    return display.fields(
+        ("run", run.run_id),
+        ("state", display.state(run)),
+        ("alert", alert_text(run, details, watch)),
+        ("last sign of life", life_text(run, watch, progress.at if progress else None)),
+        ("detail", run.explanation),
+        ("queue", queue_text(run, details)),
+        # Progress is stored per state; that of an earlier one says nothing about the present.
+        ("progress", _progress_text(progress) if progress and progress.state is run.state else ""),
+        ("workload", f"{spec.workload} {spec.framework_version}".strip()),
+        ("parameters", ", ".join(f"{name}={value}" for name, value in spec.parameters.items())),
+        ("mode", "" if spec.mode == "cluster" else str(spec.mode)),
+        ("installed", ", ".join(PurePath(path).name for path in spec.update.packages.values())),
+        ("log levels", ", ".join(f"{name}={value}" for name, value in spec.log_levels.variables.items())),
+        ("secrets", ", ".join(f"{name} (secret)" for name in spec.secrets)),
+        ("hardware", display.hardware(spec.flavor or spec.pool_id, spec.node_count, spec.cards_per_node)),
+        ("profile", run.profile),
+        ("resumes", spec.resume_from),
+        ("series", f"{run.series_id}, cell {run.series_index}" if run.series_id else ""),
+        ("job", f"{run.job_name} {run.job_id}".strip()),
+        ("job page", page),
+        ("phase", run.phase),
+        ("created", f"{display.local_time(run.created_at)} by {run.created_by}"),
+        ("submitted", display.local_time(run.submitted_at)),
+        ("started", display.local_time(run.started_at)),
+        ("ended", display.local_time(run.ended_at)),
+        ("ran for", formats.duration(run.duration_s)),
+        ("cost", cost),
+        ("code", run.code_sha256[:12]),
+        ("system", system),
+    )
+
+
+def _progress_text(progress: "Progress") -> str:
+    if progress.has_no_total:
+        return f"{progress.done:,} {progress.unit}"
+    return f"{progress.done} of {progress.total} {progress.unit}" if progress.is_plausible else ""
+
+
+def _cost(run: "Run", now: datetime) -> str:
+    """At the price of its launch; empty before it runs and without a price."""
+    cost = formats.amounts_text(run.money(run.node_hours(now)))
+    return f"{cost} at {formats.money(run.price_per_node_hour, run.currency)} per node hour" if cost else ""
+
+
+def _job(core: "Core", run_id: str) -> "JobDetails":
+    from aisbench_core.model import JobDetails
+
+    try:
+        return core.files.job(run_id)
+    except ResultError:  # a damaged file hides nothing else of the run
+        return JobDetails()
+
+
+def _recorded_job(core: "Core", run_id: str) -> "JobDetails":
+    """What the record has of it, for runs that the ledger does not have."""
+    from aisbench_core.model import JobDetails
+
+    try:
+        return JobDetails(attempts=core.imports.record(run_id).attempts)
+    except ResultError:
+        return JobDetails()
+
+
+def _utilisation(core: "Core", run_id: str) -> "list[LowUtilisation]":
+    from aisbench_core.domain.results.utilisation import low_utilisation
+
+    try:
+        return low_utilisation(core.files.samples(run_id))
+    except ResultError:  # a damaged file of samples hides nothing else of the run
+        return []
+
+
+def _cards(core: "Core", run_id: str) -> "list[CardSummary]":
+    from aisbench_core.domain.results.card_samples import card_summaries
+
+    try:
+        return card_summaries(core.files.card_samples(run_id))
+    except ResultError:  # a damaged file of samples hides nothing else of the run
+        return []
+
+
+def _low(low: "LowUtilisation") -> str:
+    lasted = formats.duration((low.until - low.since).total_seconds())
+    since = display.local_time(low.since)
+    return f"node {low.node}: {low.metric} {low.mean:.0f} % on average for {lasted} from {since} – {low.reason}"
+
+
+def _events(events: "list[Event]") -> str:
+    if not events:
+        return ""
+    columns: display.Columns[Event] = {
+        "time": lambda event: display.local_time(event.at),
+        "source": lambda event: event.source,
+        "level": lambda event: str(event.level),
+        "by": lambda event: event.actor,
+        "message": lambda event: event.message,
+    }
+    table = display.table_of(events, columns)
+    return f"events\n{display.indented(table)}"
+
+
+_api_option: Decorator = click.option(
+    "--api", type=click.Choice(["v1", "v2", "sdk", "sdk-v1"]), help="API to use; default: the profile's."
+)
+_job_options: Decorator = combined(
+    click.argument("name", metavar="JOB"),
+    click.option("--version", type=click.IntRange(1), metavar="N", help="Version of the job; default: the newest."),
+    profile_option,
+    _api_option,
+    yes_option,
+)
+
+
+jobs = Group(
+    "jobs",
+    help="List, stop and delete jobs of a region, whoever created them.\n\nJOB is the full name of a job, or its id.",
+)
+
+
+@jobs.command("list")
+@profile_option
+@_api_option
+def active_jobs(profile: str, api: str | None, as_json: bool) -> None:
+    """List active jobs and their runs, newest first.
+
+    At most 200 jobs are listed; 100 with --api v1 or sdk-v1.
+    """
+    core = open_core(writing=False)
+    jobs = core.jobs.active(core.regions.profile(profile).name, _api(api))
+    columns: display.Columns[RegionJob] = {
+        "job": lambda job: job.status.name,
+        ">version": lambda job: str(job.status.version or formats.MISSING),
+        "phase": lambda job: job.status.phase,
+        ">nodes": lambda job: str(job.status.node_count),
+        "created": lambda job: display.local_time(job.status.created_at),
+        "run": lambda job: job.run.run_id if job.run else formats.MISSING,
+        "id": lambda job: job.status.job_id,
+    }
+    display.result(jobs, as_json, lambda: display.table_of(jobs, columns))
+
+
+@jobs.command("stop")
+@_job_options
+def stop_job(name: str, version: int | None, profile: str, api: str | None, yes: bool, as_json: bool) -> None:
+    """Stop a job. If it belongs to a run, this is the same as `aisbench stop`."""
+    core = open_core(writing=False)
+    profile = core.regions.profile(profile).name
+    job = core.jobs.find(profile, name, version, _api(api))
+    if job.can_stop:
+        if not yes:
+            click.confirm(f"Stop {_job_title(job)}?", abort=True, err=True)
+        core.jobs.stop(profile, job, actor(), _api(api))
+    job = core.jobs.find(profile, job.status.job_id, None, _api(api))  # to print the phase after the stop
+    display.result(job, as_json, lambda: f"{_job_title(job)}: {job.status.phase}")
+
+
+@jobs.command("delete")
+@_job_options
+def delete_job(name: str, version: int | None, profile: str, api: str | None, yes: bool) -> None:
+    """Delete an ended job from the region. Its files stay in OBS, and its run stays here."""
+    core = open_core(writing=False)
+    profile = core.regions.profile(profile).name
+    job = core.jobs.find(profile, name, version, _api(api))
+    if not yes:
+        click.confirm(f"Delete {_job_title(job)}?", abort=True, err=True)
+    core.jobs.delete(profile, job, actor(), _api(api))
+    click.echo(f"{_job_title(job)}: deleted")
+
+
+@jobs.command("diagnose")
+@click.argument("name", metavar="JOB")
+@profile_option
+@click.option("--show", is_flag=True, help="Only show what was requested before.")
+def diagnose_job(name: str, profile: str, show: bool, as_json: bool) -> None:
+    """Request a diagnosis of a job from the platform, and show its diagnosis tasks.
+
+    The platform runs the diagnosis as a task of its own, which takes a while: use --show later. Only API v2 has it, and
+    only some regions. `aisbench explain` works without it.
+    """
+    core = open_core(writing=False)
+    profile = core.regions.profile(profile).name
+    job = core.jobs.find(profile, name)
+    if not show and core.jobs.request_diagnosis(profile, job, actor()) is None:
+        display.message("this region has no diagnosis tasks, or none of this job")
+    tasks = core.jobs.diagnosis_tasks(profile, job)
+    display.result(tasks, as_json, lambda: "\n\n".join(map(_diagnosis_text, tasks)))
+
+
+def _diagnosis_text(task: "DiagnosisTask") -> str:
+    return display.fields(("task", task.task_id), ("type", task.kind), ("status", task.status), *task.results)
+
+
+def _api(name: str | None) -> "Api | None":
+    from aisbench_core.model import Api
+
+    return Api(name) if name else None
+
+
+def _job_title(job: "RegionJob") -> str:
+    version = f" version {job.status.version}" if job.status.version else ""
+    return f"{job.status.name}{version}" + (f" (run {job.run.run_id})" if job.run else "")

@@ -1,0 +1,183 @@
+"""`aisbench series`: repeats of one spec on several node counts, launched and compared together."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aisbench_core.base import formats
+from aisbench_core.interfaces.cli import display
+from aisbench_core.interfaces.cli.core import actor, launch_key, open_core
+from aisbench_core.interfaces.cli.exit_codes import NOT_ENOUGH_DATA, RUN_FAILED, YOUR_INPUT
+from aisbench_core.interfaces.cli.following import end_if_series_held, wait_for_series, warn_without_follower
+from aisbench_core.interfaces.cli.options import Group, output_option, paging, yaml_of
+from aisbench_core.interfaces.cli.regression.commands import exit_code_of
+from aisbench_core.interfaces.cli.series.planning import plan_options, planned, print_draft
+from aisbench_core.interfaces.cli.series.report import (
+    best_text,
+    comparison_text,
+    matrix_json,
+    report_text,
+    row_json,
+    used_hours,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from aisbench_core.model import SeriesRow
+    from aisbench_core.running.series.matrix import Matrix
+    from aisbench_core.wiring import Core
+
+
+series = Group(
+    "series",
+    help="Measure a spec several times, on one or more node counts.\n\n"
+    "SERIES is a series id or a unique prefix of one.",
+)
+
+
+@series.command("run")
+@plan_options
+@click.option("--wait", is_flag=True, help="Wait until the series ends, and follow its runs if no follower is active.")
+@click.option("--dry-run", is_flag=True, help="Print cells, findings and estimate; launch nothing.")
+def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **arguments: Any) -> None:
+    """Launch a series and print its id.
+
+    A row is a node count, version, image and set of values. Every row is launched once, then every row again, so that
+    drift affects all rows alike. With --search, rows are trials instead: a sampler chooses the values of each from what
+    the earlier ones measured. A cell that would exceed the budget is not launched; `resume` raises the budget. With
+    --wait, the command returns when nothing is left to do; the exit code is 4 unless every cell has a valid result.
+    """
+    core = open_core(writing=not dry_run)
+    draft = planned(core, profile, arguments)
+    print_draft(draft, with_errors=dry_run)
+    if dry_run:
+        columns: display.Columns[SeriesRow] = {
+            "row": lambda row: row.title,
+            "nodes × cards": lambda row: formats.nodes_and_cards(row.node_count, row.spec.cards_per_node),
+            "version": lambda row: row.spec.framework_version,
+            "engine": lambda row: row.spec.image_url or row.spec.engine_version,
+            ">runs": lambda row: str(draft.plan.repeats),  # noqa: ARG005  # the same in every row
+        }
+        answer = display.pick(draft, "plan", "rows", "findings", "estimate")
+        if draft.plan.search:
+            display.message("the limits of the search, which were checked:")
+        display.result(answer, as_json, lambda: display.table_of(draft.checked, columns))
+        click.get_current_context().exit(YOUR_INPUT if draft.errors else 0)
+    launched = core.series.launch(draft.plan, profile, actor(), launch_key())
+    if not wait:
+        display.result({"series_id": launched.series_id}, as_json, lambda: launched.series_id)
+        end_if_series_held(launched)
+        warn_without_follower(core)
+        return
+    if not as_json:
+        click.echo(launched.series_id)  # before the wait, so that scripts can use it
+    matrix = wait_for_series(core, launched.series_id)
+    display.result(matrix_json(matrix), as_json, lambda: report_text(matrix))
+    end_if_series_held(matrix.series)
+    if matrix.state != "completed":
+        click.get_current_context().exit(RUN_FAILED)
+
+
+@series.command("list")
+@paging(1000)
+def list_(limit: int, offset: int, as_json: bool) -> None:
+    """List series, newest first."""
+    service = open_core(writing=False).series
+    page, total = service.page(limit, offset), service.count()
+    columns: display.Columns[Matrix] = {
+        "series": lambda matrix: matrix.series.series_id,
+        "name": lambda matrix: matrix.series.title,
+        "nodes": lambda matrix: ",".join(map(str, sorted(matrix.series.plan.node_counts))),
+        ">cells": lambda matrix: str(len(matrix.cells)),
+        ">valid": lambda matrix: str(matrix.valid),
+        "state": lambda matrix: str(matrix.state),
+        ">node hours": used_hours,
+        "created": lambda matrix: display.local_time(matrix.series.created_at),
+        "by": lambda matrix: matrix.series.created_by,
+    }
+    answer = {"series": [*map(matrix_json, page)], "total": total}
+    display.result(answer, as_json, lambda: display.table_of(page, columns))
+    display.page_size(len(page), offset, total, "series")
+
+
+@series.command()
+def show(series_id: str, as_json: bool) -> None:
+    """Show a series: its matrix, the statistics of each row, and its budget."""
+    matrix = open_core(writing=False).series.matrix(series_id)
+    display.result(matrix_json(matrix), as_json, lambda: report_text(matrix))
+
+
+@series.command()
+@click.argument("baseline_id", metavar="BASELINE")
+def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
+    """Compare a series with an earlier one by row: exit code 0 no regression, 5 a regression, 6 not enough data.
+
+    Rows are paired by node count, version, image and values, or by node count alone where each series has one such
+    row. A change counts if it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
+    """
+    comparison = open_core(writing=False).series.compare(baseline_id, series_id)
+    names = ("reasons", "difference", "adjusted_p", "power", "outcome", "not_known", "missed")
+    rows = [
+        {
+            side: {**row_json(row), **display.pick(row, "unit", "summary")}
+            for side, row in (("baseline", pair.baseline), ("candidate", pair.candidate))
+        }
+        | {"verdict": pair.comparability, **display.pick(pair, *names)}
+        for pair in comparison.pairs
+    ]
+    answer = {
+        "baseline": comparison.baseline.series.series_id,
+        "candidate": comparison.candidate.series.series_id,
+        "rows": rows,
+        **display.pick(comparison, "outcome", "alone", "differences"),
+    }
+    display.result(answer, as_json, lambda: comparison_text(comparison))
+    click.get_current_context().exit(exit_code_of(comparison.outcome))
+
+
+@series.command()
+@output_option
+def best(series_id: str, output: "Path | None") -> None:
+    """Print the spec of the best row of a series that varies hyperparameters, as YAML.
+
+    Best is the fastest, unless a search has another objective. Exit code 6 if fewer than two rows have valid results.
+    """
+    core = open_core(writing=False)
+    matrix = core.series.matrix(series_id)
+    found = matrix.best
+    run = found.row.typical.run if found and found.row.typical else None
+    if found is None or run is None:
+        reason = "it takes two rows of different hyperparameters with valid results, of which one reached its target"
+        display.message(f"no best row: {matrix.mixed or reason}")
+        click.get_current_context().exit(NOT_ENOUGH_DATA)
+    display.write_text(output, yaml_of(core.clones.spec(core.clones.original(run.run_id))))
+    display.message(f"best: {found.row.planned.title}, {best_text(found)}")
+
+
+@series.command()
+def stop(series_id: str, as_json: bool) -> None:
+    """Stop the active runs of a series, and cancel cells that are not launched yet."""
+    core = open_core(writing=True)
+    _print_change(core, core.series.stop(series_id, actor()), as_json)
+
+
+@series.command()
+def rerun(series_id: str, as_json: bool) -> None:
+    """Rerun all cells that ended without a valid result; earlier attempts are kept."""
+    core = open_core(writing=True)
+    _print_change(core, core.series.rerun(series_id, actor()), as_json)
+
+
+@series.command()
+@click.option("--budget", type=float, required=True, metavar="H", help="Maximum number of node hours in total.")
+def resume(series_id: str, budget: float, as_json: bool) -> None:
+    """Change the budget of a series; a held series continues if the budget allows it."""
+    core = open_core(writing=True)
+    _print_change(core, core.series.resume(series_id, budget, actor()), as_json)
+
+
+def _print_change(core: "Core", matrix: "Matrix", as_json: bool) -> None:
+    display.result(matrix_json(matrix), as_json, lambda: f"{matrix.series.series_id}  {matrix.state}")
+    if matrix.can_stop:
+        warn_without_follower(core)

@@ -1,0 +1,82 @@
+"""Options that plan a series, and the draft that they make."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aisbench_core.base import formats
+from aisbench_core.interfaces.cli import display
+from aisbench_core.interfaces.cli.options import (
+    Decorator,
+    assignments,
+    base_options,
+    combined,
+    profile_option,
+    spec_on_all_cards,
+)
+
+if TYPE_CHECKING:
+    from aisbench_core.running.series.planning import SeriesDraft
+    from aisbench_core.wiring import Core
+
+# Those of aisbench_core/model/search.py, which --help does not load.
+SAMPLERS = ["tpe", "random"]
+OBJECTIVES = ["throughput", "time-to-accuracy", "cost"]
+HOW = ("trials", "sampler", "objective", "seed", "early_stop")
+
+plan_options: Decorator = combined(
+    base_options,
+    profile_option,
+    click.option("--nodes", "node_counts", metavar="N,N,…", help="Node counts; default: the spec's."),
+    click.option("--repeats", type=int, metavar="N", help="Runs per row; default: 3."),
+    click.option("--versions", default="", metavar="V,V,…", help="Framework versions; default: the spec's."),
+    click.option(
+        "--images", default="", metavar="V,V,…", help="Engine versions, or image addresses if the spec has one."
+    ),
+    assignments(
+        "--values", "values", form="NAME=V,V,…", help="Values of a hyperparameter, a row for each; can be repeated."
+    ),
+    assignments(
+        "--search",
+        "search",
+        form="NAME=LOW..HIGH",
+        help="A range of a hyperparameter to search, `LOW..HIGH log` by ratio, or V,V,…; can be repeated.",
+    ),
+    click.option("--trials", type=int, metavar="N", help="Runs of a search; default: 12."),
+    click.option("--sampler", type=click.Choice(SAMPLERS), help="How it chooses values; default: tpe."),
+    click.option("--objective", type=click.Choice(OBJECTIVES), help="What it makes best; default: throughput."),
+    click.option("--seed", type=int, metavar="N", help="Seed of the sampler; default: 0."),
+    click.option("--early-stop", is_flag=True, help="Stop trials of a search that have no hope left."),
+    click.option(
+        "--parallel", type=int, default=1, show_default=True, metavar="N", help="Concurrent jobs of series in the pool."
+    ),
+    click.option("--hours-per-run", type=float, default=1.0, show_default=True, metavar="H", help="Expected run time."),
+    click.option("--budget", type=float, metavar="H", help="Maximum number of node hours; default: no limit."),
+    click.option("--name", default="", metavar="TEXT", help="Name of the series."),
+)
+"""The argument and the options that define the plan of a series."""
+
+
+def planned(core: "Core", profile: str, arguments: dict[str, Any]) -> "SeriesDraft":
+    """The draft that the values of `plan_options` mean, without the profile. Raises ConfigError and SpecError."""
+    names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name", *HOW)
+    answers = {name: arguments.pop(name) for name in names}
+    answers |= {name: dict(arguments.pop(name)) for name in ("values", "search")}
+    spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
+    return core.series.plan(spec, answers, profile)
+
+
+def print_draft(draft: "SeriesDraft", *, with_errors: bool) -> None:
+    """Print findings and estimate to stderr; the launch itself prints errors, when it refuses the plan."""
+    for found in draft.findings:
+        if with_errors or found.finding.level != "error":
+            rows = "" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: "
+            display.message(rows + display.format_finding(found.finding))
+    estimate = draft.estimate
+    cost = "" if estimate.cost is None else f", about {formats.money(estimate.cost, estimate.currency)}"
+    budget = "" if draft.plan.budget is None else f" of a budget of {draft.plan.budget:g}"
+    cells = "trial" if draft.plan.search else "cell"
+    display.message(
+        f"{display.format_count(estimate.cells, cells)}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
+        f" {estimate.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
+    )

@@ -1,0 +1,64 @@
+"""The ledger of a development version: every row into the tables of today."""
+
+import json
+
+from aisbench_core.store.ledger.database.connection import LedgerConnection
+from aisbench_core.store.ledger.database.ledger_schema import (
+    INDEXES,
+    TABLES,
+    VERSION,
+    Dialect,
+    create_indexes,
+    create_table,
+    require_no_newer,
+)
+
+FORMER_TABLES = {"heartbeats": "beats"}
+FORMER_COLUMNS = {
+    "series": {"launch_error": "trouble", "launch_error_data": "trouble_data"},
+    "attempts": {"row_index": "place", "requested_by": "asked_by", "requested_at": "asked_at"},
+}
+
+
+def upgrade_ledger(con: LedgerConnection, dialect: Dialect) -> bool:
+    """Bring the rows into the tables of today, in one transaction; False if there is nothing to do.
+
+    Raises AisbenchError on a newer version."""
+    dialect.begin(con)
+    version = dialect.version(con)
+    if version in (0, VERSION):
+        con.execute("rollback")
+        return False
+    require_no_newer(con, version)
+    indexes = INDEXES.keys() & dialect.names(con, "index")
+    for name in indexes:
+        con.execute(f"drop index {name}")
+    there = dialect.names(con, "table")
+    for name in TABLES:
+        _replace_table(con, dialect, name, FORMER_TABLES.get(name, name), there)
+    create_indexes(con)
+    dialect.finish(con)
+    _count_nodes(con)
+    dialect.set_version(con, VERSION)
+    con.execute("commit")
+    return True
+
+
+def _replace_table(con: LedgerConnection, dialect: Dialect, name: str, former: str, there: set[str]) -> None:
+    if former in there:
+        con.execute(f"alter table {former} rename to earlier")
+    create_table(con, dialect, name)
+    if former in there:
+        earlier, former_columns = dialect.columns(con, "earlier"), FORMER_COLUMNS.get(name, {})
+        columns = {column: former_columns.get(column, column) for column in dialect.columns(con, name)}
+        shared = {column: source for column, source in columns.items() if source in earlier}
+        into, source = ", ".join(shared), ", ".join(shared.values())
+        con.execute(f"insert into {name} ({into}) select {source} from earlier")
+        con.execute("drop table earlier")
+
+
+def _count_nodes(con: LedgerConnection) -> None:
+    """Of runs that were stored with a price: what they cost counts for budgets."""
+    priced = con.execute("select run_id, spec from runs where currency <> '' and node_count = 0").fetchall()
+    for run_id, spec in priced:
+        con.execute("update runs set node_count = ? where run_id = ?", [json.loads(spec)["node_count"], run_id])

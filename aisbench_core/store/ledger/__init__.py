@@ -1,0 +1,1 @@
+"""The ledger: runs, series, schedules, tokens and the outbox, as tables."""

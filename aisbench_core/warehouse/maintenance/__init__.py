@@ -1,0 +1,1 @@
+"""Checks, merging and snapshots of a warehouse."""

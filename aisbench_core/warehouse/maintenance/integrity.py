@@ -1,0 +1,400 @@
+"""Whether a warehouse holds what it should: every row readable, each run whole and once, equal to its folder, and no
+cell changed since it was recorded."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import duckdb
+
+from aisbench_core.base.errors import WarehouseError
+from aisbench_core.base.messages import Hint, Message
+from aisbench_core.domain.rulesets.ruleset import Rulesets, shipped
+from aisbench_core.model import (
+    Annotations,
+    CollectedResult,
+    Mode,
+    Origin,
+    RankResult,
+    RunRecord,
+    RunSpec,
+    RunState,
+    TrainResultInfo,
+    canonical_json,
+)
+from aisbench_core.model.annotation import NO_ANNOTATIONS
+from aisbench_core.model.columns import KEYS, LATER_KEYS
+from aisbench_core.warehouse.measures import throughput
+from aisbench_core.warehouse.measures.fingerprint import fingerprint_of, image_of, not_known
+from aisbench_core.warehouse.queries import group_statistics
+from aisbench_core.warehouse.queries import stored_spending as spending
+from aisbench_core.warehouse.records import annotations
+from aisbench_core.warehouse.records.claims import as_recorded
+from aisbench_core.warehouse.records.record import sha256_of_rows
+from aisbench_core.warehouse.records.record_hash import hashes, read_json
+from aisbench_core.warehouse.records.rows import UTILISATION, Rows, queue_seconds, rows_of, throughput_cells
+from aisbench_core.warehouse.tables.schema import RESULTS, RUNS, TABLES
+from aisbench_core.warehouse.tables.store import Progress, Store
+from aisbench_core.warehouse.validity.deciding_rulesets import foreign_rulesets
+from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator, stored_checks
+from aisbench_core.warehouse.values.runs import CheckLevel, Validity
+
+# Tables whose rows per run are compared with the folder: runs has one, and annotations may be made on other machines.
+_COUNTED = tuple(table for table in TABLES if table not in ("runs", "annotations"))
+
+REBUILD = Message("run `aisbench warehouse rebuild`")
+VALIDATE = Message("run `aisbench validate --store`")
+
+# Table, what is wrong, and the query for such runs.
+_MISCOUNTS: Sequence[tuple[str, Callable[[int], Message], str]] = (
+    (
+        "runs",
+        lambda count: Message("is there {count} times", count=count),
+        "select run_id, count(*) from runs group by run_id having count(*) > 1",
+    ),
+    (
+        "results",
+        lambda count: Message("has {count} results", count=count),
+        "select run_id, count(*) from results group by run_id having count(*) > 1",
+    ),
+    (
+        "results",
+        lambda _: Message("has no result row"),
+        "select run_id, 0 from runs where run_id not in (select run_id from results)",
+    ),
+    (
+        # A run that another console exported has no cards here; that none is missing since, its hash tells.
+        "rank_results",
+        lambda _: Message("has fewer cards than its result counted"),
+        """select run_id, count(rank) from results join runs using (run_id) left join rank_results using (run_id)
+        group by run_id, ranks_found, origin
+        having count(rank) < coalesce(ranks_found, 0) and (count(rank) > 0 or origin = 'launched')""",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One thing that is not as it should be: where, what, and how to repair it."""
+
+    where: str
+    sentence: Message
+    hint: Hint
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrityReport:
+    """How much was checked, and what is damaged. `unsealed`: runs that are as they should be, as far as warehouse and
+    ledger say, and were recorded before folders were sealed."""
+
+    runs: int
+    rows: int
+    compared: int
+    damages: tuple[Damage, ...]
+    unsealed: int = 0
+
+
+def check(
+    store: Store,
+    records: Iterable[RunRecord],
+    loose_files: Iterable[str],
+    rulesets: Rulesets,
+    on_progress: Progress,
+    *,
+    mend: bool = False,
+) -> IntegrityReport:
+    """Read every cell, count rows per run and runs per group, recompute hashes and whatever else follows from other
+    cells, and compare with the records in the runs' folders, and the rulesets of verdicts with `rulesets`.
+
+    `mend`: first compute the group statistics anew."""
+    if mend:
+        store.write(group_statistics.recount)
+    with store.cursor() as cur:
+        damages = list(_unreadable(cur))
+        if damages:
+            return IntegrityReport(0, 0, 0, tuple(damages))
+        rows = sum(int(cur.execute(f"select count(*) from {table}").fetchall()[0][0]) for table in TABLES)
+        damages += _contradictions(cur)
+        damages += [Damage(*problem, VALIDATE) for problem in foreign_rulesets(cur, rulesets)]
+        stored = _hashes_and_counts(cur)
+    changed = list(_changed_cells(store, on_progress))
+    changed_ids = {run_id for run_id, _ in changed}
+    evaluator = Evaluator(shipped())  # any will do: verdicts are not compared
+    compared = 0
+    for record in records:
+        compared += 1
+        damages += _compared(store, record, stored, evaluator, changed_ids)
+    damages += [damage for _, damage in changed]
+    loose = Message("belongs to nothing"), Message("run `aisbench warehouse compact`")
+    damages += [Damage(file, *loose) for file in loose_files]
+    return IntegrityReport(len(stored), rows, compared, tuple(damages))
+
+
+def _unreadable(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
+    for table, columns in TABLES.items():
+        try:
+            cur.execute(f"select bit_xor(hash({', '.join(columns)})) from {table}").fetchall()
+        except (duckdb.Error, WarehouseError) as error:
+            sentence = Message("cannot be read: {reason}", reason=str(error).splitlines()[0])
+            yield Damage(
+                table, sentence, Message("bring the file back, or {rebuild} on every machine", rebuild=REBUILD)
+            )
+            return  # DuckDB has aborted the transaction, so no other table can be read either
+
+
+def _contradictions(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
+    """Runs that are not there once and whole, and group statistics that do not follow from them."""
+    for table, sentence, query in _MISCOUNTS:
+        for run_id, count in cur.execute(query).fetchall():
+            yield Damage(f"{table}, run {run_id}", sentence(count), REBUILD)
+    for table in (name for name in TABLES if name != "annotations"):  # they may wait for a run that is imported again
+        query = f"select distinct run_id from {table} where run_id not in (select run_id from runs)"
+        for (run_id,) in cur.execute(query).fetchall():
+            yield Damage(f"{table}, run {run_id}", Message("has rows, but there is no such run"), REBUILD)
+    for month, person in spending.differences(cur):
+        where, problem = f"spending, {month[:7]}, {person}", Message("is not the sum of its runs")
+        yield Damage(where, problem, Message("run `aisbench warehouse check --mend`"))
+    for group, columns in group_statistics.differences(cur):
+        problem = Message("the group's statistics do not follow from its runs: {columns}", columns=columns)
+        yield Damage(f"group_statistics, {group}", problem, Message("run `aisbench warehouse check --mend`"))
+
+
+def _hashes_and_counts(cur: duckdb.DuckDBPyConnection) -> dict[str, tuple[object, ...]]:
+    """By run_id, the hash over run, result and cards, then rows per table: equal ones need no comparison by cell."""
+    counts = ", ".join(f"(select count(*) from {table} where {table}.run_id = runs.run_id)" for table in _COUNTED)
+    cur.execute(f"select run_id, record_sha256, {counts} from runs")
+    return {run_id: tuple(rest) for run_id, *rest in cur.fetchall()}
+
+
+def _compared(
+    store: Store,
+    record: RunRecord,
+    stored: dict[str, tuple[object, ...]],
+    evaluator: Evaluator,
+    changed_ids: Collection[str],
+) -> Iterator[Damage]:
+    run_id = record.run.run_id
+    where = f"run {run_id}"
+    if run_id not in stored:
+        yield Damage(where, Message("is in its folder, but not in the warehouse"), REBUILD)
+        return
+    rows = rows_of(record, evaluator)
+    if (
+        stored[run_id] == (sha256_of_rows(rows), *(len(rows[table]) for table in _COUNTED))
+        and run_id not in changed_ids
+    ):
+        return
+    if names := ", ".join(_differing(store, run_id, rows)):
+        yield Damage(where, Message("differs from what its folder says: {names}", names=names), REBUILD)
+
+
+# Columns that annotations, other rulesets or later versions decide, so that the folder may say something else.
+_NOT_IN_FOLDER = {
+    "runs": {"tags", "note", "group_id", "detail_data"},
+    "results": {*Evaluation._fields, "problems_data"},
+}
+
+
+def _differing(store: Store, run_id: str, rows: Rows) -> Iterator[str]:
+    """Columns of a run's row, and tables of several rows, that are not as in its folder."""
+    with store.cursor() as cur:
+        for table, columns in TABLES.items():
+            if table == "annotations":
+                continue
+            query = f"select {', '.join(columns)} from {table} where run_id = ?"
+            stored, expected = cur.execute(query, [run_id]).fetchall(), [tuple(row) for row in rows[table]]
+            if table in _NOT_IN_FOLDER and len(stored) == len(expected) == 1:
+                pairs = zip(columns, stored[0], expected[0], strict=True)
+                yield from (name for name, old, new in pairs if old != new and name not in _NOT_IN_FOLDER[table])
+            elif sorted(map(repr, stored)) != sorted(map(repr, expected)):
+                yield table
+
+
+# --- what follows from other cells ------------------------------------------------------------------
+
+# Runs whose cells are in memory at a time.
+CHUNK = 5000
+
+# Sums depend on the order of their terms, in the last digits.
+TOLERANCE = 1e-9
+
+_INFO = tuple(key.stored_name for key in KEYS if key.stored_name not in LATER_KEYS)
+_OF_SPEC = tuple(name for name in RUNS if name in RunSpec.model_fields)
+
+Cells = dict[str, Any]
+
+
+class StoredRun(NamedTuple):
+    """What is stored of a run and determines other cells: `cards` in their order; `utilisation` from samples, if there
+    are any."""
+
+    run: Cells
+    result: Cells
+    cards: Sequence[Sequence[Any]]
+    utilisation: float | None
+    has_samples: bool
+    annotations: Annotations
+
+    @property
+    def is_carried(self) -> bool:
+        """Whether its numbers were computed in the console that exported it, where its cards and samples are."""
+        is_export = bool(self.run["spec_sha256"]) or self.result["formula_id"] != throughput.AS_REPORTED
+        return self.run["origin"] == Origin.IMPORTED and not self.cards and is_export
+
+
+def _changed_cells(store: Store, on_progress: Progress) -> Iterator[tuple[str, Damage]]:
+    """The ids and damages of all runs. Other writers get their turn after each chunk."""
+    with store.cursor() as cur:
+        run_ids = [run_id for (run_id,) in cur.execute("select distinct run_id from runs order by run_id").fetchall()]
+    for start in range(0, len(run_ids), CHUNK):
+        chunk = run_ids[start : start + CHUNK]
+        with store.cursor() as cur:
+            stored = _stored(cur, chunk)
+        for run in stored:
+            yield from ((run.run["run_id"], damage) for damage in _damages(run))
+        on_progress(start + len(chunk), len(run_ids))
+
+
+def _stored(cur: duckdb.DuckDBPyConnection, run_ids: Sequence[str]) -> list[StoredRun]:
+    condition = "run_id between ? and ? and run_id in (select unnest(?::VARCHAR[]))"
+    bounds = [run_ids[0], run_ids[-1], list(run_ids)]
+    runs, results = (
+        {row[0]: dict(zip(columns, row, strict=True)) for row in cur.execute(query, bounds).fetchall()}
+        for table, columns in (("runs", RUNS), ("results", RESULTS))
+        for query in [f"select {', '.join(columns)} from {table} where {condition}"]
+    )
+    cards = defaultdict(list)
+    query = f"select run_id, server, rank, throughput from rank_results where {condition} order by rowid"
+    for card in cur.execute(query, bounds).fetchall():
+        cards[card[0]].append(card)
+    query = f"""select run_id, avg(value) filter (name = '{UTILISATION}' and value between 0 and 100)
+        from metric_samples where {condition} group by run_id"""
+    utilisation = dict(cur.execute(query, bounds).fetchall())
+    annotated = annotations.select(cur, run_ids)
+    return [
+        StoredRun(
+            *(runs[run_id], results[run_id], cards[run_id], utilisation.get(run_id), run_id in utilisation),
+            annotated.get(run_id, NO_ANNOTATIONS),
+        )
+        for run_id in run_ids
+        if run_id in runs and run_id in results
+    ]
+
+
+def _damages(stored: StoredRun) -> Iterator[Damage]:
+    run, result = stored.run, stored.result
+    for table, cells, computed in (("runs", run, _of_run(stored)), ("results", result, _of_result(stored))):
+        if wrong := ", ".join(name for name, value in computed.items() if not _is_same(cells[name], value)):
+            sentence = Message("does not follow from the run's other cells: {names}", names=wrong)
+            yield Damage(f"{table}, run {run['run_id']}", sentence, REBUILD)
+    if run["record_sha256"] not in hashes(run, result, stored.cards, stored.annotations):
+        sentence = Message(
+            "its cells do not give its {column}: one of them was changed since it was recorded", column="record_sha256"
+        )
+        yield Damage(f"runs, run {run['run_id']}", sentence, REBUILD)
+
+
+def _is_same(stored: Any, computed: Any) -> bool:
+    if isinstance(stored, float) and isinstance(computed, float):
+        return math.isclose(stored, computed, rel_tol=TOLERANCE)
+    return bool(stored == computed)
+
+
+# --- runs ---------------------------------------------------------------------------------------------
+
+
+def _of_run(stored: StoredRun) -> Cells:
+    run = stored.run
+    imported = run["origin"] == Origin.IMPORTED
+    spec = _object(run["spec"])
+    stated = [name for name in _OF_SPEC if (name in spec and name != "api" if imported else True)]
+    computed: Cells = {name: spec.get(name, RunSpec.model_fields[name].default) for name in stated}
+    computed |= {"group_id": group_statistics.group_id(run), "tags": canonical_json(list(stored.annotations.tags))}
+    if run["node_count"] is not None and run["cards_per_node"] is not None:
+        computed["card_count"] = run["node_count"] * run["cards_per_node"]
+    if run["system"] is not None:
+        computed["system_fields"] = len(_object(run["system"]))
+    note = stored.annotations.note
+    if note and run["note"] != note and not run["note"].startswith(f"{note}; "):
+        computed["note"] = note
+    if not imported:
+        computed["image"] = image_of(spec, run["engine_version"], run["resolved"])
+        computed["spec_sha256"] = _spec_sha256(run["spec"])
+        if run["queue_s"] is not None:  # it has none if the region's clock was another
+            computed["queue_s"] = queue_seconds(run["submitted_at"], run["started_at"])
+    if not stored.is_carried:
+        speed = _object(run["speed_parameters"]) if run["speed_parameters"] != "null" else None
+        computed["fingerprint"] = fingerprint_of(run, spec, speed)
+        computed["not_known"] = not_known(as_recorded(run), spec, speed)
+    return computed
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    value = read_json(text)
+    return value if isinstance(value, dict) else {}
+
+
+@lru_cache(maxsize=8192)
+def _spec_sha256(text: str) -> str:
+    try:
+        return RunSpec.model_validate_json(text).sha256
+    except ValueError:
+        return ""
+
+
+# --- results ------------------------------------------------------------------------------------------
+
+
+def _of_result(stored: StoredRun) -> Cells:
+    result = stored.result
+    computed = _validity(stored)
+    if stored.is_carried:
+        return computed
+    measured = None if stored.run["synthetic_data"] else result["accuracy"]
+    empty = [name for name in _INFO if (measured if name == "accuracy" else result[name]) is None]
+    computed |= {"accuracy_measured": measured, "not_measured": canonical_json(empty), **_throughput(stored)}
+    if stored.has_samples or stored.run["origin"] != Origin.IMPORTED:
+        computed["npu_util_avg_pct"] = stored.utilisation
+    return computed
+
+
+def _throughput(stored: StoredRun) -> Cells:
+    run, result = stored.run, stored.result
+    cards = [RankResult(server, rank, math.nan if value is None else value) for _, server, rank, value in stored.cards]
+    collected = None
+    if result["ranks_expected"] is not None:
+        collected = CollectedResult(result["ranks_expected"], tuple(cards), TrainResultInfo(), "")
+    mode = Mode(run["mode"])
+    sizes = throughput.RunSize(mode, run["node_count"], run["cards_per_node"])
+    if run["origin"] == Origin.IMPORTED and collected and not cards:
+        computed = throughput.reported(result["throughput_ratio"], sizes)
+    else:
+        computed = throughput.computed(collected, sizes)
+    cells = throughput_cells(computed, mode)
+    if computed.total:  # of imported runs, recording can have known sizes that are not stored
+        cells = {name: value for name, value in cells.items() if value is not None or name not in _PER_SIZE}
+    return {**cells, "ranks_found": throughput.count_cards(collected) if collected else None}
+
+
+_PER_SIZE = ("throughput_per_node", "throughput_per_card")
+
+
+def _validity(stored: StoredRun) -> Cells:
+    """What follows from the stored checks; `aisbench validate` says whether they would be the same today."""
+    run, result = stored.run, stored.result
+    try:
+        checks = stored_checks(result["checks"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {"checks": "[]"}
+    failed, warned = (
+        ";".join(check.id for check in checks if check.level is level) for level in (CheckLevel.FAIL, CheckLevel.WARN)
+    )
+    computed: Cells = {"failed_checks": failed, "warned_checks": warned}
+    if result["validity"] == Validity.VALID or run["origin"] == Origin.LAUNCHED:
+        incomplete = result["ranks_expected"] is None or run["state"] != RunState.COMPLETED
+        completed = Validity.INVALID if failed else Validity.VALID
+        computed["validity"] = Validity.INCOMPLETE if incomplete else completed
+    return computed

@@ -1,0 +1,1 @@
+"""What follows from the numbers of runs: fingerprints, throughput, changes. Pure functions."""

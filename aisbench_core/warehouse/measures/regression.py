@@ -1,0 +1,326 @@
+"""Whether the newest runs differ from the baseline, and whether that is a regression. Pure functions of runs.
+
+A change is reported when it is both large enough to matter (EFFECT) and significant (ALPHA) after Benjamini-Hochberg
+over all tests of one answer.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from aisbench_core.domain.statistics.difference import Power, Reporting, adjusted, difference, power
+from aisbench_core.domain.statistics.summary import Summary, summary
+from aisbench_core.warehouse.values.histories import (
+    BaselineReason,
+    HistoryRun,
+    MetricVerdict,
+    Outcome,
+    RegressionVerdict,
+    VersionField,
+)
+
+# The smallest relative change that is reported.
+EFFECT = 0.01
+
+# The true change that runs are planned for: half of all measurements of one of just EFFECT are smaller than EFFECT.
+PLANNED = 2 * EFFECT
+
+# The largest adjusted p-value of a change that is reported.
+ALPHA = 0.01
+
+THROUGHPUT = "the workload's unit"
+
+
+class Tracked(NamedTuple):
+    """A number of a run that is followed over time. Time in the queue is not: it depends on the pool, not on the run.
+
+    `is_share`: it is relative to the throughput already, so that EFFECT applies to its difference, not to its ratio."""
+
+    name: str
+    unit: str
+    higher_is_better: bool
+    is_share: bool = False
+
+
+TRACKED = (
+    Tracked("throughput", THROUGHPUT, higher_is_better=True),
+    Tracked("accuracy", "", higher_is_better=True),
+    Tracked("duration_s", "s", higher_is_better=False),
+    Tracked("rank_cv", "", higher_is_better=False, is_share=True),
+    Tracked("energy_consumption", "", higher_is_better=False),
+)
+
+_SHARES = frozenset(metric.name for metric in TRACKED if metric.is_share)
+
+SEVERITY = tuple(Outcome)
+
+
+def regression_verdict(
+    runs: Sequence[HistoryRun], unit: str, field: VersionField, names: Sequence[str], rule: BaselineReason
+) -> RegressionVerdict:
+    """The newest runs of a trend, which are in time order, against its baseline; outcomes are decided later.
+
+    `names`: the baseline as versions or run ids. Without any it is the version before the newest one; with one version
+    only, each metric's level before its last change. Runs without a number that counts are ignored. There is no verdict
+    where something that decides speed is not known of the newest run, or of all that are named."""
+    drawn = [run for run in runs if run.drawn]
+    named = [run for run in drawn if _is_named(run, field, names)]
+    if not_known := _not_known(drawn[-1:]) or _not_known(named):
+        return _withheld(drawn, field, named, rule, not_known)
+    counted = [run for run in runs if run.values]
+    if names:
+        return _against(unit, field, rule, *_named(counted, field, names))
+    versions = versions_of(counted, field)
+    if len(versions) < 2:
+        return _by_level(counted, unit, field)
+    before, newest = versions[-2:]
+    baseline = [run for run in counted if run.version(field) == before]
+    candidate = [run for run in counted if run.version(field) == newest]
+    return _against(unit, field, BaselineReason.VERSION_BEFORE, baseline, candidate)
+
+
+def with_outcomes(regression_verdicts: Sequence[RegressionVerdict]) -> tuple[RegressionVerdict, ...]:
+    """The verdicts of one answer with adjusted p-values and outcomes."""
+    tested = (metric for regression in regression_verdicts for metric in (*regression.metrics, *regression.within))
+    p_values = [metric.p_value for metric in tested if metric.p_value is not None]
+    adjusted_p = iter(adjusted(p_values))
+    return tuple(_decided(regression, adjusted_p, len(p_values)) for regression in regression_verdicts)
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """The worst of these outcomes."""
+    return min(outcomes, key=SEVERITY.index, default=Outcome.NOT_ENOUGH)
+
+
+def field_of(runs: Sequence[HistoryRun], requested: VersionField | None) -> VersionField:
+    """What a version is: as requested, or the first field that differs among the runs."""
+    if requested is not None:
+        return requested
+    return next((field for field in VersionField if len(versions_of(runs, field)) > 1), VersionField.FRAMEWORK)
+
+
+def versions_of(runs: Sequence[HistoryRun], field: VersionField) -> list[str]:
+    """The versions of runs that count, in the order of their first runs."""
+    return list(dict.fromkeys(run.version(field) for run in runs if run.values and run.version(field)))
+
+
+def _is_named(run: HistoryRun, field: VersionField, names: Sequence[str]) -> bool:
+    return run.run_id in names or run.version(field) in names
+
+
+def _not_known(runs: Sequence[HistoryRun]) -> str:
+    """What is not known of the newest of these runs, if nothing of any of them can be compared."""
+    return "" if not runs or any(run.values for run in runs) else runs[-1].not_known
+
+
+def _withheld(
+    runs: Sequence[HistoryRun],
+    field: VersionField,
+    baseline: Sequence[HistoryRun],
+    rule: BaselineReason,
+    not_known: str,
+) -> RegressionVerdict:
+    candidate = [run for run in runs if run.version(field) == runs[-1].version(field) and run not in baseline]
+    return RegressionVerdict(
+        rule if baseline else BaselineReason.VERSION_BEFORE,
+        field,
+        baseline=_one_version(baseline, field),
+        candidate=_one_version(candidate, field),
+        baseline_run_ids=tuple(run.run_id for run in baseline),
+        candidate_run_ids=tuple(run.run_id for run in candidate),
+        metrics=(),
+        not_known=not_known,
+    )
+
+
+def _named(
+    runs: Sequence[HistoryRun], field: VersionField, names: Sequence[str]
+) -> tuple[list[HistoryRun], list[HistoryRun]]:
+    """The runs with these names, and the runs of the newest version; after single runs only later ones."""
+    baseline = [run for run in runs if _is_named(run, field, names)]
+    newest = versions_of(runs, field)[-1:]
+    if not baseline or not newest or newest[0] in names:  # the version of all runs may be unknown
+        return baseline, []
+    start = max((index + 1 for index, run in enumerate(runs) if run.run_id in names), default=0)
+    return baseline, [run for run in runs[start:] if run.version(field) == newest[0]]
+
+
+def _against(
+    unit: str,
+    field: VersionField,
+    rule: BaselineReason,
+    baseline: Sequence[HistoryRun],
+    candidate: Sequence[HistoryRun],
+) -> RegressionVerdict:
+    total, newest = len(baseline) + len(candidate), candidate
+    baseline, candidate = of_one_build(baseline, field), of_one_build(newest, field)
+    mixed = _mixed(field, baseline)
+    measured = [metric for metric in TRACKED if any(metric.name in run.values for run in (*baseline, *candidate))]
+    metrics = () if mixed else tuple(_compared(metric, unit, baseline, candidate) for metric in measured)
+    within = (*_against_build_before(unit, newest, candidate, field), *_changed_within(unit, candidate))
+    return RegressionVerdict(
+        rule=rule,
+        field=field,
+        baseline=_one_version(baseline, field),
+        candidate=_one_version(candidate, field),
+        baseline_run_ids=tuple(run.run_id for run in baseline),
+        candidate_run_ids=tuple(run.run_id for run in candidate),
+        metrics=_with_power(metrics, sum(metric.p_value is not None for metric in (*metrics, *within))),
+        within=within,
+        mixed=mixed,
+        other_builds=total - len(baseline) - len(candidate),
+    )
+
+
+def _with_power(metrics: Sequence[MetricVerdict], tests: int) -> tuple[MetricVerdict, ...]:
+    """The metrics, of one answer with so many tests, with their power. Where the position of a change is searched for,
+    more runs are needed than where it is known: nothing is promised there."""
+    return tuple(replace(metric, power=power_of(metric.baseline, metric.candidate, tests)) for metric in metrics)
+
+
+_ASPECTS = {"image": VersionField.ENGINE, "code": VersionField.CODE}
+
+
+def of_one_build(runs: Sequence[HistoryRun], field: VersionField) -> Sequence[HistoryRun]:
+    """The runs of one version with the image and the code of its newest run, as far as both are known.
+
+    Runs of several versions, which were named together, are returned as they are."""
+    if len({run.version(field) for run in runs} - {""}) > 1:
+        return runs
+    for aspect in (aspect for aspect in _ASPECTS.values() if aspect is not field):
+        newest = next((run.version(aspect) for run in reversed(runs) if run.version(aspect)), "")
+        runs = [run for run in runs if run.version(aspect) in ("", newest)]
+    return runs
+
+
+def _mixed(field: VersionField, runs: Sequence[HistoryRun]) -> tuple[str, ...]:
+    """Which of image and code, unless these are the versions, differ among the runs."""
+    return tuple(
+        name
+        for name, aspect in _ASPECTS.items()
+        if aspect is not field and len({run.version(aspect) for run in runs} - {""}) > 1
+    )
+
+
+def _against_build_before(
+    unit: str, version: Sequence[HistoryRun], newest: Sequence[HistoryRun], field: VersionField
+) -> Iterator[MetricVerdict]:
+    # A new image or new code of the same version may be slower, too.
+    run_ids = {run.run_id for run in newest}
+    before = of_one_build([run for run in version if run.run_id not in run_ids], field)
+    metrics = (_compared(metric, unit, before, newest) for metric in TRACKED)
+    return (metric for metric in metrics if metric.p_value is not None)
+
+
+def _changed_within(unit: str, candidate: Sequence[HistoryRun]) -> Iterator[MetricVerdict]:
+    # The mean of all of the candidate's runs hides a drop that began in the middle of them.
+    metrics = (_last_level(metric, unit, candidate) for metric in TRACKED)
+    return (metric for metric in metrics if metric.p_value is not None)
+
+
+def _one_version(runs: Sequence[HistoryRun], field: VersionField) -> str:
+    return ", ".join(dict.fromkeys(run.version(field) for run in runs))
+
+
+def _compared(
+    metric: Tracked, unit: str, baseline: Sequence[HistoryRun], candidate: Sequence[HistoryRun]
+) -> MetricVerdict:
+    before, after = _values(metric, baseline), _values(metric, candidate)
+    gap = difference(before, after)
+    undecided = _undecided(metric, unit, summary(before), summary(after))
+    since = candidate[0].run_id if candidate else ""
+    missed = sum(run.has_missed for run in candidate)
+    return replace(undecided, difference=gap, p_value=gap.p_value if gap else None, since=since, missed=missed)
+
+
+def _by_level(all_runs: Sequence[HistoryRun], unit: str, field: VersionField) -> RegressionVerdict:
+    runs = of_one_build(all_runs, field)
+    measured = [metric for metric in TRACKED if any(metric.name in run.values for run in runs)]
+    version = _one_version(runs, field)
+    return RegressionVerdict(
+        BaselineReason.LEVEL_BEFORE,
+        field,
+        baseline=version,
+        candidate=version,
+        baseline_run_ids=tuple(run.run_id for run in runs),
+        candidate_run_ids=(),
+        metrics=tuple(_last_level(metric, unit, runs) for metric in measured),
+        within=tuple(_against_build_before(unit, all_runs, runs, field)),
+        other_builds=len(all_runs) - len(runs),
+    )
+
+
+def _last_level(metric: Tracked, unit: str, runs: Sequence[HistoryRun]) -> MetricVerdict:
+    """The values since the last change of level against those of the level before; without a change, all values."""
+    from aisbench_core.domain.statistics import steps  # numpy takes 0.1 s
+
+    measured = [run for run in runs if metric.name in run.values]
+    values = _values(metric, measured)
+    changes = steps.steps(values)
+    if not changes:
+        likeliest = steps.likeliest(values)
+        undecided = _undecided(metric, unit, summary(values), None)
+        return replace(undecided, p_value=likeliest.p_value if likeliest else None)
+    start, last = (changes[-2].index if len(changes) > 1 else 0), changes[-1]
+    before, after = values[start : last.index], values[last.index :]
+    undecided = _undecided(metric, unit, summary(before), summary(after))
+    gap = difference(before, after)
+    since = measured[last.index]
+    missed = sum(run.has_missed for run in runs[runs.index(since) :])
+    return replace(undecided, difference=gap, p_value=last.p_value, since=since.run_id, missed=missed)
+
+
+def _values(metric: Tracked, runs: Sequence[HistoryRun]) -> list[float]:
+    return [run.values[metric.name] for run in runs if metric.name in run.values]
+
+
+def _undecided(metric: Tracked, unit: str, baseline: Summary | None, candidate: Summary | None) -> MetricVerdict:
+    return MetricVerdict(
+        metric.name,
+        unit if metric.unit == THROUGHPUT else metric.unit,
+        metric.higher_is_better,
+        Outcome.NOT_ENOUGH,
+        baseline,
+        candidate,
+    )
+
+
+def power_of(baseline: Summary | None, candidate: Summary | None, tests: int) -> Power | None:
+    """The power of one of `tests` tests between these runs, from the spread of both sides; None while none is known.
+
+    It is that of a change in this metric alone, whose p-value the adjustment multiplies by the number of tests."""
+    sides = [side for side in (baseline, candidate) if side is not None and side.cv is not None]
+    if baseline is None or not sides:
+        return None
+    freedom = sum(side.count - 1 for side in sides)
+    cv = math.sqrt(sum((side.count - 1) * (side.cv or 0) ** 2 for side in sides) / freedom)
+    rule = Reporting(EFFECT, ALPHA / max(1, tests))
+    return power(cv, PLANNED, baseline.count, candidate.count if candidate else 0, rule)
+
+
+def _decided(regression: RegressionVerdict, adjusted_p: Iterator[float], tests: int) -> RegressionVerdict:
+    metrics, within = (
+        tuple(_with_outcome(metric, next(adjusted_p)) if metric.p_value is not None else metric for metric in tested)
+        for tested in (regression.metrics, regression.within)
+    )
+    # No change within the candidate does not mean that there is none against the baseline.
+    changed = (metric for metric in within if metric.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT))
+    outcome = worst(metric.outcome for metric in (*metrics, *changed))
+    return replace(regression, metrics=metrics, within=within, outcome=outcome, tests=tests)
+
+
+def _with_outcome(metric: MetricVerdict, adjusted_p: float) -> MetricVerdict:
+    change = _change(metric)
+    outcome = Outcome.NO_CHANGE
+    if adjusted_p <= ALPHA and abs(change) >= EFFECT:
+        is_better = (change > 0) is metric.higher_is_better
+        # What misses its target has not improved, however fast or much more accurate it became.
+        outcome = Outcome.REGRESSION if not is_better else Outcome.NO_CHANGE if metric.missed else Outcome.IMPROVEMENT
+    return replace(metric, adjusted_p=adjusted_p, outcome=outcome)
+
+
+def _change(metric: MetricVerdict) -> float:
+    if metric.difference is None or metric.baseline is None or metric.candidate is None:
+        return 0.0
+    return metric.candidate.mean - metric.baseline.mean if metric.name in _SHARES else metric.difference.change

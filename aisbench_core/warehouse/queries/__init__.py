@@ -1,0 +1,1 @@
+"""The SQL that all answers share: filters, searches, statistics of groups."""

@@ -1,1 +1,0 @@
-"""What runs cost, summed up."""

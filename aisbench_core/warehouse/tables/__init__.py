@@ -1,0 +1,1 @@
+"""The tables, and what every store of them does."""

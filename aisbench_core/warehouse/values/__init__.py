@@ -1,0 +1,1 @@
+"""What the warehouse is asked, and answers: frozen values, free of SQL."""

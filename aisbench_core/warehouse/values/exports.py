@@ -1,0 +1,67 @@
+"""Exports: frozen values, free of SQL."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from aisbench_core.warehouse.values.runs import BoardQuery
+
+OnRows = Callable[[int], None]
+"""Called with the number of rows that are written so far."""
+
+
+def ignore_rows(_: int) -> None:
+    """For callers that show no progress."""
+
+
+class ExportTable(StrEnum):
+    """What a row is about: one run, or the runs of a series or of a row of the leaderboard."""
+
+    RUNS = "runs"
+    SERIES = "series"
+
+
+class ExportFormat(StrEnum):
+    """The kind of file; the value is its extension."""
+
+    CSV = "csv"
+    EXCEL = "xlsx"
+    PARQUET = "parquet"
+    JSON = "json"
+    ARROW = "arrow"
+
+
+MEDIA_TYPES = {
+    ExportFormat.CSV: "text/csv",
+    ExportFormat.EXCEL: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ExportFormat.PARQUET: "application/vnd.apache.parquet",
+    ExportFormat.JSON: "application/json",
+    ExportFormat.ARROW: "application/vnd.apache.arrow.stream",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """All runs of a query, not only its page, as one file.
+
+    `bom`: begin a CSV with a byte order mark, from which Excel knows that it is UTF-8."""
+
+    query: BoardQuery
+    exported_at: datetime
+    table: ExportTable = ExportTable.RUNS
+    format: ExportFormat = ExportFormat.CSV
+    bom: bool = False
+
+    @property
+    def file_name(self) -> str:
+        """A name made of table, region, kind and day (UTC)."""
+        return file_name(self.table, self.query.region, self.query.rehearsal, self.exported_at, self.format)
+
+
+def file_name(subject: str, region: str, rehearsal: bool | None, at: datetime, extension: str) -> str:
+    """A file name, without characters that file systems or shells treat specially."""
+    safe = re.sub(r"[^\w.-]+", "-", region).strip("-.") or "region"
+    kind = "-rehearsals" if rehearsal else ""
+    return f"aisbench-{subject}-{safe}{kind}-{at.astimezone(UTC):%Y%m%d}.{extension}"

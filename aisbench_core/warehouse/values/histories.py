@@ -1,0 +1,332 @@
+"""Runs over time: frozen values, free of SQL.
+
+Units as in runs.py; changes and p-values are fractions (-0.03 is 3 % less). None is "not measured" or "unknown".
+Fields of rows, baselines and verdicts are keys of `aisbench regress --json`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from aisbench_core.base.messages import Hint, Message
+from aisbench_core.domain.statistics.difference import MIN_VALUES, MeanDifference, Power
+from aisbench_core.domain.statistics.summary import Summary
+from aisbench_core.model import Mode
+from aisbench_core.warehouse.values.boards import mixed_or_unknown, what_makes_known
+from aisbench_core.warehouse.values.configurations import BenchmarkConfiguration, short_id
+from aisbench_core.warehouse.values.runs import Validity
+
+
+class VersionField(StrEnum):
+    """What a version is: the framework's, the engine's (image, CANN, driver), or the code itself."""
+
+    FRAMEWORK = "framework_version"
+    ENGINE = "engine_version"
+    CODE = "code_sha256"
+
+
+class Outcome(StrEnum):
+    """The verdict on a metric, a trend, or a whole answer; the worst first."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    NO_CHANGE = "no change"
+    NOT_ENOUGH = "not enough data"
+
+
+class BaselineReason(StrEnum):
+    """Why these runs are the baseline."""
+
+    REQUESTED = "asked for"
+    MARKED = "marked"
+    VERSION_BEFORE = "the version before"
+    LEVEL_BEFORE = "the level before"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend(BenchmarkConfiguration):
+    """Runs whose numbers can be followed over time: one benchmark configuration on the same hardware.
+
+    `id` is the trend_id: it names a history in URLs, and its baseline."""
+
+    flavor: str
+    pool_id: str
+    node_count: int
+    cards_per_node: int
+
+    @property
+    def id(self) -> str:
+        """A short name that stays the same for ever."""
+        return short_id(asdict(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The runs that a person marked as the baseline of a trend.
+
+    `names` are values of `field`, or run ids when that is None."""
+
+    group: Trend
+    field: VersionField | None
+    names: tuple[str, ...]
+    marked_by: str
+    marked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TrendRow:
+    """One trend, the number of its runs (`valid` of them count), and its marked baseline."""
+
+    group: Trend
+    title: str
+    model: str
+    workload: str
+    dataset: str
+    throughput_definition: str
+    mode: Mode
+    runs: int
+    valid: int
+    latest_at: datetime
+    latest_run_id: str
+    baseline: Baseline | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPage:
+    """One page of trends, the latest first, and how many there are. `rehearsal` says which kind of runs they are of."""
+
+    rows: tuple[TrendRow, ...]
+    total: int
+    rehearsal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """One page of a trend's runs, and how many there are."""
+
+    rows: "tuple[HistoryRun, ...]"
+    total: int
+
+
+# Why imported runs without a known time do not count: when they were imported says nothing about versions.
+NO_TIME = Message("time not known")
+
+# Why of a run below its target accuracy nothing else is compared: what learned nothing is not faster.
+TARGET_MISSED = Message("target missed")
+
+OTHER_ACCELERATOR = Message("another accelerator")
+# Why runs with another accelerator, or with other data, than the newest run that knows its own do not count.
+OTHER_DATA = Message("other data")
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRun:
+    """One run of a trend. `at` is its start by the cloud's clock, or its launch if it never started.
+
+    `values` are the numbers that count, by metric; `left_out` says why other metrics do not. `not_compared`: those of
+    them that are drawn all the same, because the run counts elsewhere."""
+
+    run_id: str
+    at: datetime
+    created_by: str
+    framework_version: str
+    engine_version: str
+    code_sha256: str
+    validity: Validity
+    values: Mapping[str, float]
+    left_out: Mapping[str, str]
+    ruleset_id: str = ""
+    not_known: str = ""
+    not_compared: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def drawn(self) -> Mapping[str, float]:
+        """Its numbers on charts and in tables."""
+        return {**self.values, **self.not_compared}
+
+    @property
+    def has_missed(self) -> bool:
+        """Whether its accuracy is below its target; only that is compared then."""
+        return TARGET_MISSED in self.left_out.values()
+
+    @property
+    def is_timeless(self) -> bool:
+        """Whether it does not count because its time is unknown."""
+        return NO_TIME in self.left_out.values()
+
+    @property
+    def is_of_another_system(self) -> bool:
+        """Whether it does not count because of its accelerator or its data."""
+        return not {OTHER_ACCELERATOR, OTHER_DATA}.isdisjoint(self.left_out.values())
+
+    def version(self, field: VersionField) -> str:
+        """The run's value of a version field; empty when it is unknown."""
+        return str(getattr(self, field))
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The first run with a new value of a version field."""
+
+    run_id: str
+    at: datetime
+    field: VersionField
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunLevel:
+    """Runs of one version, or between two changes; their mean has a 95 % interval from 2 runs on."""
+
+    label: str
+    first_at: datetime
+    last_at: datetime
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of a metric's level; `p_value` is corrected for the search for its position.
+
+    `run_id` is the first run of the new level, `boundaries` what was new there."""
+
+    run_id: str
+    at: datetime
+    before: Summary
+    after: Summary
+    change: float | None
+    p_value: float
+    worse: bool
+    boundaries: tuple[Boundary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricHistory:
+    """One metric over time: its levels between changes and by version, and the changes."""
+
+    name: str
+    unit: str
+    higher_is_better: bool
+    levels: tuple[RunLevel, ...]
+    versions: tuple[RunLevel, ...]
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricVerdict:
+    """One metric of the candidate against the baseline.
+
+    `p_value` is of this test alone, `adjusted_p` among all tests of the answer (Benjamini-Hochberg). `since` is the
+    candidate's first run. A metric that never changed its level has no candidate, and all runs are its `baseline`.
+    `missed`: how many of the candidate's runs are below their target accuracy; with such a run nothing has improved."""
+
+    name: str
+    unit: str
+    higher_is_better: bool
+    outcome: Outcome
+    baseline: Summary | None = None
+    candidate: Summary | None = None
+    difference: MeanDifference | None = None
+    p_value: float | None = None
+    adjusted_p: float | None = None
+    power: Power | None = None
+    since: str = ""
+    missed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RegressionVerdict:
+    """The newest runs of a trend against its baseline. `tests` is the number of tests in the whole answer.
+
+    `baseline` and `candidate` name versions; they are empty where levels or single runs are compared. `mixed`: which of
+    image and code differ among the baseline's runs, because several versions were named; then nothing is compared.
+    `other_builds`: runs of these versions with another image or code than their newest run. `within`: of the newest
+    version, its newest image and code against those before, and the level since a metric's last change. `not_known`:
+    what can decide speed and is not known of the newest run (names separated by `;`); then nothing is compared."""
+
+    rule: BaselineReason
+    field: VersionField
+    baseline: str
+    candidate: str
+    baseline_run_ids: tuple[str, ...]
+    candidate_run_ids: tuple[str, ...]
+    metrics: tuple[MetricVerdict, ...]
+    outcome: Outcome = Outcome.NOT_ENOUGH
+    tests: int = 0
+    mixed: tuple[str, ...] = ()
+    within: tuple[MetricVerdict, ...] = ()
+    other_builds: int = 0
+    not_known: str = ""
+
+    @property
+    def withheld(self) -> Hint:
+        """Why there is no verdict on runs that may differ in what decides speed; empty where all is known."""
+        return mixed_or_unknown(self.not_known)
+
+    @property
+    def advice(self) -> Hint:
+        """What makes it known of later runs."""
+        return what_makes_known(self.not_known)
+
+    @property
+    def decisive(self) -> MetricVerdict | None:
+        """The metric behind the outcome: the first that has it, which is throughput if that is among them."""
+        return next((metric for metric in (*self.metrics, *self.within) if metric.outcome is self.outcome), None)
+
+    @property
+    def runs_missing(self) -> int | None:
+        """How many more runs of the newest version an answer on throughput takes; None if more would not help.
+
+        Without a known spread, as many as a spread takes. A baseline that is too small cannot be helped by them."""
+        if not self.metrics or self.rule is BaselineReason.LEVEL_BEFORE:
+            return None
+        throughput = self.metrics[0]
+        there = throughput.candidate.count if throughput.candidate else 0
+        if throughput.baseline is None or throughput.baseline.count < MIN_VALUES:
+            return None
+        planned = throughput.power.runs if throughput.power else None
+        missing = max(planned or 0, MIN_VALUES) - there
+        return missing if missing > 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One trend, the oldest run first, with everything that led to the verdict.
+
+    `older` runs are not shown. `clock_doubts` counts runs that started before they were launched: there the two clocks
+    disagree, and the order is the cloud's."""
+
+    row: TrendRow
+    field: VersionField
+    runs: tuple[HistoryRun, ...]
+    older: int
+    clock_doubts: int
+    boundaries: tuple[Boundary, ...]
+    metrics: tuple[MetricHistory, ...]
+    verdict: RegressionVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class TrendVerdict:
+    """A trend and its verdict, with the number of runs that do not count: `timeless` ones, those of `other_systems`
+    (another accelerator, or other data), and those of which something that decides speed is `unknown`. Of those that
+    `missed` their target only the accuracy counts."""
+
+    row: TrendRow
+    verdict: RegressionVerdict
+    timeless: int = 0
+    other_systems: int = 0
+    unknown: int = 0
+    missed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Regressions:
+    """The verdicts on many trends, the worst first; `total` trends matched the query."""
+
+    groups: tuple[TrendVerdict, ...]
+    outcome: Outcome
+    tests: int
+    total: int
+    rehearsal: bool

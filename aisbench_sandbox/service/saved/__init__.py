@@ -1,1 +1,0 @@
-"""Algorithms that are kept under an id, own and subscribed ones."""

@@ -1,0 +1,1 @@
+"""What the region knows, and how it is read and answered."""
