@@ -16,6 +16,9 @@ MOST = 13
 
 CATALOGUE = "aisbench_core/model/columns/"
 
+OLD_FOLDERS = "aisbench_core/maintenance/upgrading/"
+"""What a warehouse of before 0.1.0 held, which the catalogue of today does not say; it goes with `aisbench upgrade`."""
+
 NAMES = frozenset({name for column in COLUMNS for name in (column.name, column.stored_name, column.field)})
 
 
@@ -67,7 +70,8 @@ def _text(node: ast.AST | None) -> Iterator[str]:
 
 
 def test_columns_of_a_run_are_listed_in_the_catalogue() -> None:
-    found = [each for file in product() if CATALOGUE not in path_of(file) for each in definitions(file)]
+    files = [file for file in product() if not path_of(file).startswith((CATALOGUE, OLD_FOLDERS))]
+    found = [each for file in files for each in definitions(file)]
 
     listed = "\n".join(f"{name}:{line} {kind}" for name, line, kind in found)
     assert len(found) <= MOST, f"say it with aisbench_core/model/columns instead of by hand:\n{listed}"
