@@ -255,7 +255,7 @@ CASES: list[tuple[tuple[str, ...], str]] = [
     (("compare", "r1", "r2"), "no such run"),
     (("compare", "r1"), "2 to 8"),
     (("runs", "--state", "lost"), "'lost' is not one of held, preparing"),
-    (("leaderboard", "--sort", "size"), "'size' is not one of throughput, best"),
+    (("leaderboard", "--sort", "size"), "'size' is not one of throughput, olympic_mean"),
     (("export", "-o", "/no/such/folder/x.csv"), "cannot be written: No such file"),
     (("report", "r1"), "no such run: r1"),
     (("report", "--model", "none"), "no run fits the filter"),
