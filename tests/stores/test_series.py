@@ -1,7 +1,5 @@
 """Series in the ledger: what is planned, and which cell comes next."""
 
-import sqlite3
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -226,28 +224,3 @@ def test_series_are_found_by_the_beginning_of_their_id_and_listed_newest_first(b
     for unclear in ("", "s", "x"):
         with pytest.raises(SeriesNotFound):
             bench.core.series.get(unclear)
-
-
-def test_a_ledger_of_before_learns_of_series(tmp_path: Path, downgraded: Callable[[Path], None]) -> None:
-    before = SeriesBench.on(tmp_path / "data").core
-    assert before.ledger.active() == []  # its first use makes the file
-    downgraded(before.settings.ledger_path)
-
-    bench = SeriesBench.on(tmp_path / "data")
-
-    assert bench.core.series.page() == []
-    assert bench.end_all(bench.launch(repeats=1)).state is SeriesState.COMPLETED
-
-
-@pytest.fixture
-def downgraded() -> Callable[[Path], None]:
-    def back(file: Path) -> None:
-        with sqlite3.connect(file, isolation_level=None) as con:
-            for sql in ("drop index runs_by_series", "drop table series", "drop table attempts"):
-                con.execute(sql)
-            newer = ("runs series_id", "runs series_index", "runs detail_data", "beats who_data")
-            for table, column in map(str.split, (*newer, "events message_data", "events actor_data")):
-                con.execute(f"alter table {table} drop column {column}")
-            con.execute("pragma user_version = 2")
-
-    return back
