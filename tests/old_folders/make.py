@@ -15,6 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SMALL = ("--cards", "2", "--param", "epochs=3", "--profile", "sandbox")
+SANDBOX_SECONDS = 60.0
 TABLE = """model,framework,framework version,nodes,cards per node,throughput,accuracy,time
 ResNet-50,MindSpore,2.2,1,8,1234.5,0.761,2022-07-13 13:24:43
 ResNet-50,MindSpore,2.2,2,8,2400.5,0.762,2022-07-14 13:24:43
@@ -40,7 +41,9 @@ class OldCode:
         command = ["aisbench_sandbox", "--data", str(self.data / "sandbox"), "--modelarts-port", "0", "--obs-port", "0"]
         process = subprocess.Popen([sys.executable, "-m", *command], cwd=self.code, env=self.environment)
         profile = self.data / "sandbox" / "profile.yaml"
+        end = time.monotonic() + SANDBOX_SECONDS
         while not profile.exists():
+            assert time.monotonic() < end, "the sandbox wrote no profile"
             time.sleep(0.2)
         (self.data / "profiles").mkdir()
         shutil.copy(profile, self.data / "profiles" / "sandbox.yaml")
